@@ -1,0 +1,369 @@
+"""The compiled state of one revision: who is who, what lies where, who holds, grants and owns what.
+
+An `Authority` never changes. `applied` gives the next one, sharing everything that the changes do not touch, so a
+reader keeps a consistent view for as long as it holds one and a grant costs the role it touches, not the million others.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+
+import msgspec
+
+from headgate.decide.persistent import Map
+from headgate.decide.requirements import Fact
+from headgate.model import changes as c
+from headgate.model.errors import Forbidden
+from headgate.model.objects import SCHEMA_SEPARATOR, ObjectRef, ObjectType, clip
+from headgate.model.principals import Identity, PrincipalKind
+from headgate.model.privileges import Masks
+
+_OWNS: Final = {
+    ObjectType.METALAKE: int(Fact.OWNS_METALAKE),
+    ObjectType.CATALOG: int(Fact.OWNS_CATALOG),
+    ObjectType.SCHEMA: int(Fact.OWNS_SCHEMA),
+}
+
+
+class Node(msgspec.Struct, frozen=True):
+    """An object in the tree. `chain` runs from the metalake to the object itself: each id and the fact of owning it."""
+
+    id: int
+    type: ObjectType
+    name: str
+    parent: int
+    chain: tuple[tuple[int, int], ...]
+    in_use: bool = True
+
+    @property
+    def metalake(self) -> int:
+        return self.chain[0][0]
+
+
+class Member(msgspec.Struct, frozen=True):
+    """A user or group of a metalake."""
+
+    id: int
+    metalake: int
+    kind: PrincipalKind
+    name: str
+    enabled: bool = True
+
+
+Grants = dict[int, Masks]
+"""What one role allows and denies, by object id. Never changed once it is in an authority."""
+
+
+class Caller(msgspec.Struct, frozen=True):
+    """An identity seen from one metalake: its principals, the grants of its roles, and what holds of it everywhere."""
+
+    identity: Identity
+    metalake: int
+    member: int | None
+    principals: frozenset[int]
+    roles: frozenset[int]
+    grants: tuple[Grants, ...]
+    denies_only: tuple[Grants, ...]
+    """Roles that are held but not active: what they deny still counts."""
+    facts: int
+
+
+class Authority:
+    """All governance state of one revision, compiled for deciding."""
+
+    __slots__ = (
+        "_callers",
+        "children",
+        "groups_of",
+        "held",
+        "member_ids",
+        "members",
+        "objects",
+        "owners",
+        "revision",
+        "roles",
+        "service_admins",
+    )
+
+    def __init__(self, revision: int = 0, service_admins: frozenset[str] = frozenset()) -> None:
+        self.revision = revision
+        self.service_admins = service_admins
+        self.objects: Map[int, Node] = Map()
+        self.children: Map[tuple[int, ObjectType], Map[str, int]] = Map()
+        self.members: Map[int, Member] = Map()
+        self.member_ids: Map[tuple[int, PrincipalKind, str], int] = Map()
+        self.held: Map[int, frozenset[int]] = Map()
+        self.groups_of: Map[int, frozenset[int]] = Map()
+        self.roles: Map[int, Grants] = Map()
+        self.owners: Map[int, int] = Map()
+        self._callers: dict[tuple[Identity, int], Caller] = {}
+
+    # -- names ------------------------------------------------------------------------------------------------
+
+    def metalake(self, name: str) -> Node | None:
+        return self.child(0, ObjectType.METALAKE, name)
+
+    def child(self, parent: int, type: ObjectType, name: str) -> Node | None:
+        names = self.children.get((parent, type))
+        found = None if names is None else names.get(name)
+        return None if found is None else self.objects[found]
+
+    def children_of(self, parent: int, type: ObjectType) -> Iterator[Node]:
+        names = self.children.get((parent, type))
+        if names is not None:
+            for found in names.values():
+                yield self.objects[found]
+
+    def find(self, ref: ObjectRef) -> Node | None:
+        """The object of that name; for a column, its table."""
+        found = self.nearest(ref)
+        return found[-1] if found and len(found) == depth(ref) else None
+
+    def nearest(self, ref: ObjectRef) -> list[Node]:
+        """The objects on the way to that name, from the metalake down, as far as they exist."""
+        node = self.metalake(ref.metalake)
+        way: list[Node] = []
+        for type, name in steps(ref):
+            if node is None:
+                return way
+            way.append(node)
+            node = self.child(node.id, type, name)
+        return way if node is None else [*way, node]
+
+    def ref(self, node: Node) -> ObjectRef:
+        """The name of an object as clients say it."""
+        names: list[str] = []
+        segments: list[str] = []
+        for id, _ in node.chain[1:]:
+            step = self.objects[id]
+            if step.type is ObjectType.SCHEMA:
+                segments.append(step.name)
+                continue
+            if segments:
+                names.append(SCHEMA_SEPARATOR.join(segments))
+                segments = []
+            names.append(step.name)
+        if segments:
+            names.append(SCHEMA_SEPARATOR.join(segments))
+        return ObjectRef(self.objects[node.metalake].name, node.type, tuple(names))
+
+    def member(self, metalake: int, kind: PrincipalKind, name: str) -> Member | None:
+        found = self.member_ids.get((metalake, kind, name))
+        return None if found is None else self.members[found]
+
+    # -- callers ----------------------------------------------------------------------------------------------
+
+    def caller(self, identity: Identity, metalake: int) -> Caller:
+        """The identity as this metalake knows it. Kept, because an authority never changes."""
+        key = (identity, metalake)
+        known = self._callers.get(key)
+        if known is None:
+            if len(self._callers) > 20_000:
+                self._callers.clear()
+            known = self._callers[key] = self._compile_caller(identity, metalake)
+        return known
+
+    def _compile_caller(self, identity: Identity, metalake: int) -> Caller:
+        admin = int(Fact.SERVICE_ADMIN) if identity.user in self.service_admins else 0
+        user = self.member(metalake, PrincipalKind.USER, identity.user)
+        if user is None or not user.enabled:
+            return Caller(identity, metalake, None, frozenset(), frozenset(), (), (), admin)
+        principals = self.principals_of(user, identity.groups)
+        roles = frozenset().union(*(self.held.get(p) or frozenset() for p in principals))
+        active = roles
+        if not identity.active_roles.all:
+            names = {
+                name: self.child(metalake, ObjectType.ROLE, name) for name in identity.active_roles.names
+            }
+            missing = sorted(name for name, role in names.items() if role is None or role.id not in roles)
+            if missing:
+                raise Forbidden(
+                    f"User '{clip(identity.user)}' does not hold role '{clip(missing[0])}'",
+                    hint="name only roles you hold as active",
+                )
+            active = frozenset(role.id for role in names.values() if role is not None)
+        return Caller(
+            identity,
+            metalake,
+            user.id,
+            principals,
+            roles,
+            self._grants(active),
+            self._grants(roles - active),
+            admin | int(Fact.MEMBER),
+        )
+
+    def principals_of(self, user: Member, claimed: Iterable[str]) -> frozenset[int]:
+        """The user and every group they are in: claimed by their token, kept here, or holding such a group."""
+        found = {user.id}
+        waiting = [user.id]
+        for name in claimed:
+            group = self.member_ids.get((user.metalake, PrincipalKind.GROUP, name))
+            if group is not None and group not in found:
+                found.add(group)
+                waiting.append(group)
+        while waiting:
+            for group in self.groups_of.get(waiting.pop()) or ():
+                if group not in found:
+                    found.add(group)
+                    waiting.append(group)
+        return frozenset(found)
+
+    def _grants(self, roles: Iterable[int]) -> tuple[Grants, ...]:
+        return tuple(grants for role in roles if (grants := self.roles.get(role)))
+
+    # -- the next revision ------------------------------------------------------------------------------------
+
+    def applied(self, changes: Iterable[c.Change], revision: int) -> "Authority":
+        """The authority after these changes, in order."""
+        draft = _Draft(self)
+        for change in changes:
+            draft.apply(change)
+        return draft.finish(revision)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Authority) and all(
+            getattr(self, part) == getattr(other, part)
+            for part in (
+                "objects",
+                "children",
+                "members",
+                "member_ids",
+                "held",
+                "groups_of",
+                "roles",
+                "owners",
+            )
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def steps(ref: ObjectRef) -> list[tuple[ObjectType, str]]:
+    """The way from the metalake to an object; a nested schema is a step for each of its segments."""
+    if ref.type is ObjectType.METALAKE:
+        return []
+    if ref.type is ObjectType.COLUMN:
+        return steps(ref.parent)
+    if len(ref.path) == 1:
+        return [(ref.type, ref.path[0])]
+    schema = [(ObjectType.SCHEMA, name) for name in ref.path[1].split(SCHEMA_SEPARATOR)]
+    way = [(ObjectType.CATALOG, ref.path[0]), *schema]
+    return way if len(ref.path) == 2 else [*way, (ref.type, ref.path[2])]
+
+
+def depth(ref: ObjectRef) -> int:
+    """How many objects stand on the way to this name, the metalake and the object included."""
+    return len(steps(ref)) + 1
+
+
+_Edits = dict[Any, Any]
+"""Pending puts of one map; `_GONE` marks what goes."""
+
+_GONE: Final = object()
+
+
+class _Draft:
+    """Collects changes, so that each map is copied once for a whole list of them."""
+
+    def __init__(self, base: Authority) -> None:
+        self.base = base
+        self.edits: dict[str, _Edits] = defaultdict(dict)
+        self.names: dict[tuple[int, ObjectType], _Edits] = defaultdict(dict)
+        self.grants: dict[int, Grants] = {}
+
+    def _get(self, part: str, key: object) -> object | None:
+        pending = self.edits[part].get(key)
+        if pending is not None:
+            return None if pending is _GONE else pending
+        found: object | None = getattr(self.base, part).get(key)
+        return found
+
+    def apply(self, change: c.Change) -> None:
+        match change:
+            case c.ObjectPut():
+                self._put_object(change)
+            case c.ObjectGone(id):
+                self._drop_object(id)
+            case c.PrincipalPut(id, metalake, kind, name, enabled):
+                self.edits["members"][id] = Member(id, metalake, kind, name, enabled)
+                self.edits["member_ids"][metalake, kind, name] = id
+            case c.PrincipalGone(id):
+                gone = self._get("members", id)
+                if isinstance(gone, Member):
+                    self.edits["members"][id] = _GONE
+                    self.edits["member_ids"][gone.metalake, gone.kind, gone.name] = _GONE
+            case c.RoleGrants(role, object, allow, deny):
+                grants = self.grants.get(role)
+                if grants is None:
+                    grants = self.grants[role] = dict(self.base.roles.get(role) or {})
+                if allow or deny:
+                    grants[object] = _shared(allow, deny)
+                else:
+                    grants.pop(object, None)
+            case c.RoleHeld(role, principal, held):
+                self._member_set("held", principal, role, held)
+            case c.GroupMember(group, member, is_member):
+                self._member_set("groups_of", member, group, is_member)
+            case c.OwnerSet(object, principal):
+                self.edits["owners"][object] = _GONE if principal is None else principal
+
+    def _member_set(self, part: str, key: int, value: int, present: bool) -> None:
+        now = self._get(part, key)
+        current = now if isinstance(now, frozenset) else frozenset()
+        after = current | {value} if present else current - {value}
+        self.edits[part][key] = after or _GONE
+
+    def _put_object(self, put: c.ObjectPut) -> None:
+        before = self._get("objects", put.id)
+        if isinstance(before, Node):
+            # INVARIANT: an object never moves to another chain while it holds others; only leaves change their parent.
+            self.names[before.parent, before.type][before.name] = _GONE
+        own = _OWNS.get(put.type, int(Fact.OWNS_OBJECT))
+        above: tuple[tuple[int, int], ...] = ()
+        if put.parent:
+            parent = self._get("objects", put.parent)
+            assert isinstance(parent, Node), f"object {put.id} under unknown parent {put.parent}"
+            above = parent.chain
+        self.edits["objects"][put.id] = Node(
+            put.id, put.type, put.name, put.parent, (*above, (put.id, own)), put.in_use
+        )
+        self.names[put.parent, put.type][put.name] = put.id
+
+    def _drop_object(self, id: int) -> None:
+        gone = self._get("objects", id)
+        if isinstance(gone, Node):
+            self.edits["objects"][id] = _GONE
+            self.names[gone.parent, gone.type][gone.name] = _GONE
+
+    def finish(self, revision: int) -> Authority:
+        result = Authority(revision, self.base.service_admins)
+        for key, names in self.names.items():
+            below = _merge(self.base.children.get(key) or Map(), names)
+            self.edits["children"][key] = below if len(below) else _GONE
+        for role, grants in self.grants.items():
+            self.edits["roles"][role] = grants or _GONE
+        for part in ("objects", "children", "members", "member_ids", "held", "groups_of", "roles", "owners"):
+            setattr(result, part, _merge(getattr(self.base, part), self.edits.get(part) or {}))
+        return result
+
+
+def _merge(base: Map[Any, Any], edits: _Edits) -> Map[Any, Any]:
+    return base.changed(
+        {key: value for key, value in edits.items() if value is not _GONE},
+        [key for key, value in edits.items() if value is _GONE],
+    )
+
+
+_masks: dict[tuple[int, int], Masks] = {}
+
+
+def _shared(allow: int, deny: int) -> Masks:
+    """One value for equal masks: a million grants hold only a handful of different ones."""
+    key = (allow, deny)
+    found = _masks.get(key)
+    if found is None:
+        if len(_masks) > 100_000:
+            _masks.clear()
+        found = _masks[key] = Masks(allow, deny)
+    return found

@@ -1,0 +1,203 @@
+"""Explain: the same facts and the same condition as a check, written out with where each fact comes from."""
+
+import msgspec
+
+from headgate.decide.authority import Authority, Caller, Node
+from headgate.decide.operations import OPERATIONS, Op
+from headgate.decide.requirements import All, Any, Fact, Has, Is, Requirement, holds
+from headgate.decide.verdict import allowed, facts
+from headgate.model.objects import ObjectType
+from headgate.model.privileges import Condition, Privilege
+
+
+class Reason(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One step of the reasoning: what was asked, whether it holds, because of what, and the steps below it."""
+
+    asks: str
+    holds: bool
+    because: tuple[str, ...] = ()
+    parts: "tuple[Reason, ...]" = ()
+
+
+class Explanation(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Why a caller may or may not do something."""
+
+    allowed: bool
+    operation: str
+    user: str
+    object: str
+    type: str
+    revision: int
+    summary: str
+    reason: Reason
+    roles: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
+
+
+class Source(msgspec.Struct, frozen=True):
+    """A grant that bears on the question."""
+
+    role: str
+    privilege: str
+    active: bool
+    level: ObjectType
+    object: str
+    condition: Condition
+
+    def __str__(self) -> str:
+        inactive = "" if self.active else " (role not active)"
+        verb = "allows" if self.condition is Condition.ALLOW else "denies"
+        return f"role '{self.role}' {verb} {self.privilege} on {self.level} '{self.object}'{inactive}"
+
+
+def sources(authority: Authority, caller: Caller, node: Node, privilege: Privilege) -> list[Source]:
+    """Every grant of a held role on the way to the object that names this privilege."""
+    found = []
+    active = {id(grants) for grants in caller.grants}
+    for role in sorted(caller.roles):
+        grants = authority.roles.get(role)
+        if grants is None:
+            continue
+        for object, _ in node.chain:
+            masks = grants.get(object)
+            if masks is None:
+                continue
+            for condition, mask in ((Condition.DENY, masks.deny), (Condition.ALLOW, masks.allow)):
+                if mask & privilege.bit:
+                    level = authority.objects[object]
+                    found.append(
+                        Source(
+                            authority.objects[role].name,
+                            privilege.wire,
+                            id(grants) in active,
+                            level.type,
+                            authority.ref(level).full_name,
+                            condition,
+                        )
+                    )
+    return found
+
+
+def explain(authority: Authority, caller: Caller, op: Op, node: Node, extra: int = 0) -> Explanation:
+    """The verdict of `check` with its reasons: role, grant, level, owner, or the privilege that is missing."""
+    known = facts(authority, caller, node) | extra
+    requirement = OPERATIONS[op].requirement
+    reason = _reason(authority, caller, node, requirement, known)
+    answer = allowed(authority, caller, op, node, extra)
+    return Explanation(
+        allowed=answer,
+        operation=op.name.lower(),
+        user=caller.identity.user,
+        object=authority.ref(node).full_name,
+        type=node.type,
+        revision=authority.revision,
+        summary=_allowed_by(reason) if answer else _denied_by(caller, reason),
+        reason=reason,
+        roles=tuple(sorted(authority.objects[role].name for role in caller.roles)),
+        groups=tuple(sorted(authority.members[p].name for p in caller.principals if p != caller.member)),
+    )
+
+
+def _reason(authority: Authority, caller: Caller, node: Node, requirement: Requirement, known: int) -> Reason:
+    held = holds(requirement, known)
+    match requirement:
+        case Has(privilege):
+            found = sources(authority, caller, node, privilege)
+            denies = [str(s) for s in found if s.condition is Condition.DENY]
+            allows = [str(s) for s in found if s.condition is Condition.ALLOW]
+            because = denies or allows or ["no held role allows it here or above"]
+            return Reason(f"privilege {privilege.wire}", held, tuple(because))
+        case Is(fact):
+            return Reason(_ASKS[fact], held, _fact_sources(authority, caller, node, fact, held))
+        case Any(parts):
+            return Reason(
+                "any of", held, (), tuple(_reason(authority, caller, node, p, known) for p in parts)
+            )
+        case All(parts):
+            return Reason(
+                "all of", held, (), tuple(_reason(authority, caller, node, p, known) for p in parts)
+            )
+
+
+_ASKS = {
+    Fact.OWNS_METALAKE: "owner of the metalake",
+    Fact.OWNS_CATALOG: "owner of the catalog",
+    Fact.OWNS_SCHEMA: "owner of the schema",
+    Fact.OWNS_OBJECT: "owner of the object",
+    Fact.MEMBER: "user of the metalake",
+    Fact.SERVICE_ADMIN: "service admin",
+    Fact.SELF: "about oneself, one's group or a role one holds",
+    Fact.CATALOG_NOT_DENIED: "use_catalog denied nowhere",
+    Fact.IN_SCHEMA: "the object lies in a schema",
+    Fact.IN_CATALOG: "the object is a schema of a catalog",
+    Fact.ON_TOP: "the object needs no use of a parent",
+}
+
+_OWNED = {
+    Fact.OWNS_METALAKE: {ObjectType.METALAKE},
+    Fact.OWNS_CATALOG: {ObjectType.CATALOG},
+    Fact.OWNS_SCHEMA: {ObjectType.SCHEMA},
+    Fact.OWNS_OBJECT: set(ObjectType) - {ObjectType.METALAKE, ObjectType.CATALOG, ObjectType.SCHEMA},
+}
+
+
+def _fact_sources(
+    authority: Authority, caller: Caller, node: Node, fact: Fact, held: bool
+) -> tuple[str, ...]:
+    if fact in _OWNED:
+        return tuple(_owners(authority, caller, node, fact))
+    if fact is Fact.MEMBER and not held:
+        return (f"user '{caller.identity.user}' is not an enabled user of this metalake",)
+    if fact is Fact.CATALOG_NOT_DENIED and not held:
+        return tuple(
+            str(s)
+            for s in sources(authority, caller, node, Privilege.USE_CATALOG)
+            if s.condition is Condition.DENY
+        )
+    return ()
+
+
+def _owners(authority: Authority, caller: Caller, node: Node, fact: Fact) -> list[str]:
+    found = []
+    for id, _ in node.chain:
+        level = authority.objects[id]
+        owner = authority.owners.get(id)
+        if level.type in _OWNED[fact] and owner in caller.principals and owner is not None:
+            who = authority.members[owner]
+            found.append(f"{who.kind} '{who.name}' owns {level.type} '{authority.ref(level).full_name}'")
+    return found
+
+
+def _allowed_by(reason: Reason) -> str:
+    """The shortest chain of facts that made it so."""
+    if not reason.parts:
+        return "; ".join(reason.because[:1]) or reason.asks
+    held = [part for part in reason.parts if part.holds]
+    if reason.asks == "any of":
+        return min((_allowed_by(part) for part in held), key=len)
+    told = [text for part in held if part.asks != _ASKS[Fact.MEMBER] and (text := _allowed_by(part))]
+    return "; ".join(dict.fromkeys(told)) or "user of the metalake"
+
+
+def _denied_by(caller: Caller, reason: Reason) -> str:
+    if not caller.facts & Fact.MEMBER and any(p.asks == _ASKS[Fact.MEMBER] for p in reason.parts):
+        return f"user '{caller.identity.user}' is not an enabled user of this metalake"
+    denies = list(dict.fromkeys(_denies(reason)))
+    if denies:
+        return "; ".join(denies)
+    return f"missing: {_missing(reason)}"
+
+
+def _denies(reason: Reason) -> list[str]:
+    mine = [] if reason.holds or reason.parts else [b for b in reason.because if " denies " in b]
+    return mine + [text for part in reason.parts for text in _denies(part)]
+
+
+def _missing(reason: Reason) -> str:
+    """What would have to become true, said once each."""
+    if not reason.parts:
+        return reason.asks
+    told = list(dict.fromkeys(_missing(part) for part in reason.parts if not part.holds))
+    if reason.asks == "any of":
+        return " or ".join(told)
+    return " and ".join(f"({text})" if " or " in text and len(told) > 1 else text for text in told)

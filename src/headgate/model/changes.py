@@ -1,0 +1,79 @@
+"""The entries of the journal: each sets one fact, so applying one twice is applying it once.
+
+A change of governance state is a list of these under one revision. The store writes them in the transaction that
+changes its tables; the decision point takes them to go from one revision to the next without reading everything.
+"""
+
+import msgspec
+
+from headgate.model.objects import ObjectType
+from headgate.model.principals import PrincipalKind
+
+
+class ObjectPut(msgspec.Struct, frozen=True, tag_field="set", tag="object"):
+    """An object exists under this parent (0 for a metalake) with this name."""
+
+    id: int
+    parent: int
+    type: ObjectType
+    name: str
+    in_use: bool = True
+
+
+class ObjectGone(msgspec.Struct, frozen=True, tag_field="set", tag="object-gone"):
+    """An object exists no more; what it held was reported gone before it."""
+
+    id: int
+
+
+class PrincipalPut(msgspec.Struct, frozen=True, tag_field="set", tag="principal"):
+    """A user or group belongs to a metalake."""
+
+    id: int
+    metalake: int
+    kind: PrincipalKind
+    name: str
+    enabled: bool = True
+
+
+class PrincipalGone(msgspec.Struct, frozen=True, tag_field="set", tag="principal-gone"):
+    """A user or group belongs to the metalake no more."""
+
+    id: int
+
+
+class RoleGrants(msgspec.Struct, frozen=True, tag_field="set", tag="grants"):
+    """What a role allows and denies on an object; both zero when nothing is left."""
+
+    role: int
+    object: int
+    allow: int
+    deny: int
+
+
+class RoleHeld(msgspec.Struct, frozen=True, tag_field="set", tag="role-held"):
+    """Whether a principal holds a role."""
+
+    role: int
+    principal: int
+    held: bool
+
+
+class GroupMember(msgspec.Struct, frozen=True, tag_field="set", tag="member"):
+    """Whether a principal is a member of a group."""
+
+    group: int
+    member: int
+    is_member: bool
+
+
+class OwnerSet(msgspec.Struct, frozen=True, tag_field="set", tag="owner"):
+    """Who owns an object; None when nobody does."""
+
+    object: int
+    principal: int | None
+
+
+Change = (
+    ObjectPut | ObjectGone | PrincipalPut | PrincipalGone | RoleGrants | RoleHeld | GroupMember | OwnerSet
+)

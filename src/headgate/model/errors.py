@@ -1,0 +1,81 @@
+"""The errors of Headgate: one small tree, each carrying what it is about and what to do next."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from headgate.model.objects import ObjectType
+
+
+class HeadgateError(Exception):
+    """Something Headgate refuses or cannot do."""
+
+    def __init__(
+        self, message: str, *, hint: str | None = None, about: "ObjectType | str | None" = None
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+        self.about = about
+
+    def __str__(self) -> str:
+        return f"{self.message}: {self.hint}" if self.hint else self.message
+
+
+class IllegalArgument(HeadgateError):
+    """The request does not make sense as it was written."""
+
+
+class IllegalPrivilege(IllegalArgument):
+    """A privilege is unknown, named twice, or may not be bound to that kind of object."""
+
+
+class IllegalRole(IllegalArgument):
+    """A role that was named in a grant does not exist."""
+
+
+class IllegalObject(IllegalArgument):
+    """An object that was named in a role does not exist or cannot be named there."""
+
+
+class Unauthenticated(HeadgateError):
+    """The caller did not prove who they are."""
+
+
+class Forbidden(HeadgateError):
+    """The caller may not do this."""
+
+
+class NotFound(HeadgateError):
+    """There is no such object, and the caller is allowed to know it."""
+
+
+class AlreadyExists(HeadgateError):
+    """An object of that name is there already."""
+
+
+class NotEmpty(HeadgateError):
+    """The object still holds others."""
+
+
+class InUse(HeadgateError):
+    """The object must be taken out of use first."""
+
+
+class NotInUse(HeadgateError):
+    """The object, or one that holds it, was taken out of use."""
+
+
+class Conflict(HeadgateError):
+    """Somebody else changed the same thing in between."""
+
+
+class Unsupported(HeadgateError):
+    """This kind of object cannot do that."""
+
+
+class ConnectionFailed(HeadgateError):
+    """A system behind a catalog did not answer."""
+
+
+class Unavailable(HeadgateError):
+    """Headgate cannot decide right now, and therefore does not."""

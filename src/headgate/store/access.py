@@ -1,0 +1,228 @@
+"""Principals, roles, grants and owners in the store. Every change is journaled."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+from sqlalchemy import delete, insert, select, update
+
+from headgate.model.changes import GroupMember, OwnerSet, PrincipalGone, PrincipalPut, RoleGrants, RoleHeld
+from headgate.model.errors import AlreadyExists, IllegalArgument
+from headgate.model.objects import clip
+from headgate.model.principals import PrincipalKind
+from headgate.model.privileges import Masks
+from headgate.store import tables as t
+from headgate.store.database import Read, Write
+from headgate.store.records import PrincipalRecord, audit_of
+
+_p = t.principals.c
+_g = t.role_grants.c
+
+
+def add_principal(
+    tx: Write,
+    metalake: int,
+    kind: PrincipalKind,
+    name: str,
+    *,
+    external_id: str | None = None,
+    enabled: bool = True,
+    attributes: Mapping[str, Any] | None = None,
+) -> int:
+    if find_principal(tx, metalake, kind, name) is not None:
+        raise AlreadyExists(f"{kind} '{clip(name)}' already exists in this metalake", about=kind)
+    made = tx.execute(
+        insert(t.principals).values(
+            metalake=metalake,
+            kind=kind.value,
+            name=name,
+            external_id=external_id,
+            enabled=enabled,
+            attributes=msgspec.json.encode(dict(attributes or {})),
+            creator=tx.actor,
+            created_at=tx.now,
+        )
+    ).inserted_primary_key[0]
+    tx.journal(PrincipalPut(made, metalake, kind, name, enabled))
+    return int(made)
+
+
+def find_principal(read: Read, metalake: int, kind: PrincipalKind, name: str) -> PrincipalRecord | None:
+    row = read.execute(
+        select(t.principals).where(_p.metalake == metalake, _p.kind == kind.value, _p.name == name)
+    ).one_or_none()
+    return None if row is None else _principal(row)
+
+
+def principals(
+    read: Read, metalake: int, kind: PrincipalKind, names: Iterable[str] | None = None
+) -> list[PrincipalRecord]:
+    """The users or groups of a metalake by name; only those named, if names are given."""
+    query = select(t.principals).where(_p.metalake == metalake, _p.kind == kind.value).order_by(_p.name)
+    found = [_principal(row) for row in read.execute(query)]
+    if names is None:
+        return found
+    wanted = set(names)
+    return [record for record in found if record.name in wanted]
+
+
+def set_attributes(tx: Write, record: PrincipalRecord, attributes: Mapping[str, Any]) -> None:
+    tx.execute(
+        update(t.principals)
+        .where(_p.id == record.id)
+        .values(attributes=msgspec.json.encode(dict(attributes)), modifier=tx.actor, modified_at=tx.now)
+    )
+    tx.journal(PrincipalPut(record.id, record.metalake, record.kind, record.name, record.enabled))
+
+
+def remove_principal(tx: Write, record: PrincipalRecord) -> None:
+    forget_principal(tx, record.id)
+    tx.execute(delete(t.principals).where(_p.id == record.id))
+    tx.journal(PrincipalGone(record.id))
+
+
+def forget_principal(tx: Write, id: int) -> None:
+    """Take away every role, membership and ownership of a principal."""
+    for row in tx.execute(select(t.role_holders).where(t.role_holders.c.principal == id)).all():
+        tx.journal(RoleHeld(row.role, id, False))
+    tx.execute(delete(t.role_holders).where(t.role_holders.c.principal == id))
+    members = t.group_members
+    for row in tx.execute(select(members).where((members.c.group == id) | (members.c.member == id))).all():
+        tx.journal(GroupMember(row.group, row.member, False))
+    tx.execute(delete(members).where((members.c.group == id) | (members.c.member == id)))
+    for row in tx.execute(select(t.owners).where(t.owners.c.principal == id)).all():
+        tx.journal(OwnerSet(row.object, None))
+    tx.execute(delete(t.owners).where(t.owners.c.principal == id))
+
+
+# -- groups -----------------------------------------------------------------------------------------------------
+
+
+def members(read: Read, group: int) -> list[PrincipalRecord]:
+    query = (
+        select(t.principals)
+        .join(t.group_members, t.group_members.c.member == _p.id)
+        .where(t.group_members.c.group == group)
+        .order_by(_p.kind, _p.name)
+    )
+    return [_principal(row) for row in read.execute(query)]
+
+
+def set_members(tx: Write, group: PrincipalRecord, wanted: Iterable[PrincipalRecord]) -> None:
+    """Make exactly these the members of a group; a group that would contain itself is refused."""
+    after = {record.id: record for record in wanted}
+    before = {record.id for record in members(tx, group.id)}
+    for record in after.values():
+        if record.kind is PrincipalKind.GROUP and _reaches(tx, record.id, group.id):
+            raise IllegalArgument(
+                f"group '{clip(record.name)}' already contains group '{clip(group.name)}'",
+                hint="groups may not contain each other",
+            )
+    for id in sorted(before - after.keys()):
+        tx.execute(
+            delete(t.group_members).where(t.group_members.c.group == group.id, t.group_members.c.member == id)
+        )
+        tx.journal(GroupMember(group.id, id, False))
+    for id in sorted(after.keys() - before):
+        tx.execute(insert(t.group_members).values(group=group.id, member=id))
+        tx.journal(GroupMember(group.id, id, True))
+
+
+def _reaches(read: Read, start: int, goal: int) -> bool:
+    """Whether the group `start` is or contains the group `goal`."""
+    seen, waiting = {start}, [start]
+    while waiting:
+        now = waiting.pop()
+        if now == goal:
+            return True
+        for row in read.execute(select(t.group_members.c.member).where(t.group_members.c.group == now)):
+            if row.member not in seen:
+                seen.add(row.member)
+                waiting.append(row.member)
+    return False
+
+
+# -- roles ------------------------------------------------------------------------------------------------------
+
+
+def roles_held(read: Read, principals: Iterable[int]) -> dict[int, list[str]]:
+    """The names of the roles that each of these principals holds, sorted."""
+    ids = list(principals)
+    found: dict[int, list[str]] = {id: [] for id in ids}
+    for start in range(0, len(ids), 500):
+        query = (
+            select(t.role_holders.c.principal, t.objects.c.name)
+            .join(t.objects, t.objects.c.id == t.role_holders.c.role)
+            .where(t.role_holders.c.principal.in_(ids[start : start + 500]))
+            .order_by(t.objects.c.name)
+        )
+        for row in read.execute(query):
+            found[row.principal].append(row.name)
+    return found
+
+
+def hold_role(tx: Write, role: int, principal: int, held: bool) -> None:
+    """Give a role to a principal or take it away; what is so already stays so."""
+    where = (t.role_holders.c.role == role) & (t.role_holders.c.principal == principal)
+    if held == (tx.execute(select(t.role_holders).where(where)).one_or_none() is not None):
+        return
+    if held:
+        tx.execute(insert(t.role_holders).values(role=role, principal=principal))
+    else:
+        tx.execute(delete(t.role_holders).where(where))
+    tx.journal(RoleHeld(role, principal, held))
+
+
+def grants_of(read: Read, role: int) -> list[tuple[int, Masks]]:
+    """What a role allows and denies, by object, in the order of the objects' ids."""
+    query = select(t.role_grants).where(_g.role == role).order_by(_g.object)
+    return [(row.object, Masks(row.allow, row.deny)) for row in read.execute(query)]
+
+
+def grants_on(read: Read, role: int, object: int) -> Masks:
+    row = read.execute(select(t.role_grants).where(_g.role == role, _g.object == object)).one_or_none()
+    return Masks() if row is None else Masks(row.allow, row.deny)
+
+
+def roles_on(read: Read, object: int) -> list[int]:
+    """The roles that name this object."""
+    return [row.role for row in read.execute(select(_g.role).where(_g.object == object))]
+
+
+def set_grants(tx: Write, role: int, object: int, masks: Masks) -> None:
+    """Make exactly this what a role says of an object."""
+    if grants_on(tx, role, object) == masks:
+        return
+    tx.execute(delete(t.role_grants).where(_g.role == role, _g.object == object))
+    if masks.allow or masks.deny:
+        tx.execute(insert(t.role_grants).values(role=role, object=object, allow=masks.allow, deny=masks.deny))
+    tx.journal(RoleGrants(role, object, masks.allow, masks.deny))
+
+
+# -- owners -----------------------------------------------------------------------------------------------------
+
+
+def owner(read: Read, object: int) -> PrincipalRecord | None:
+    row = read.execute(
+        select(t.principals).join(t.owners, t.owners.c.principal == _p.id).where(t.owners.c.object == object)
+    ).one_or_none()
+    return None if row is None else _principal(row)
+
+
+def set_owner(tx: Write, object: int, principal: int) -> None:
+    tx.execute(delete(t.owners).where(t.owners.c.object == object))
+    tx.execute(insert(t.owners).values(object=object, principal=principal))
+    tx.journal(OwnerSet(object, principal))
+
+
+def _principal(row: Any) -> PrincipalRecord:
+    return PrincipalRecord(
+        row.id,
+        row.metalake,
+        PrincipalKind(row.kind),
+        row.name,
+        row.external_id,
+        row.enabled,
+        msgspec.json.decode(row.attributes),
+        audit_of(row),
+    )

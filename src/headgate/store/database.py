@@ -1,0 +1,191 @@
+"""Connections, transactions and the revision: how every read and every change reaches the database."""
+
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import msgspec
+from sqlalchemy import Connection, Engine, create_engine, event, insert, make_url, select, update
+from sqlalchemy.exc import IntegrityError, OperationalError, SQLAlchemyError
+
+from headgate.model.changes import Change
+from headgate.model.errors import Conflict, Unavailable
+from headgate.store import migrations, tables
+
+_changes: Final = msgspec.json.Decoder(list[Change])
+
+
+class Read:
+    """A consistent view of the store."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+
+    def execute(self, statement: Any, parameters: Any = None) -> Any:
+        return self.connection.execute(statement, parameters)
+
+
+class Write(Read):
+    """One change of the store: tables, journal and revision move together or not at all."""
+
+    def __init__(self, connection: Connection, actor: str, action: str) -> None:
+        super().__init__(connection)
+        self.actor = actor
+        self.action = action
+        self.now = now()
+        self.changes: list[Change] = []
+        self.revision: int | None = None
+
+    def journal(self, *changes: Change) -> None:
+        self.changes.extend(changes)
+
+
+def now() -> str:
+    """The time as it is stored and sent: ISO-8601, UTC, milliseconds."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+class Store:
+    """A database of governance state, on SQLite or PostgreSQL."""
+
+    def __init__(self, url: str) -> None:
+        self.url = make_url(url)
+        self.engine = _engine(url)
+        self._writer = threading.Lock()
+        if self.engine.dialect.name == "postgresql":
+            self._snapshot: Engine = self.engine.execution_options(isolation_level="REPEATABLE READ")
+            self._counter: Engine = self.engine.execution_options(isolation_level="AUTOCOMMIT")
+        else:
+            # Any SQLite transaction reads one snapshot.
+            self._snapshot = self._counter = self.engine
+
+    def close(self) -> None:
+        self.engine.dispose()
+
+    def prepare(self) -> None:
+        """Bring the tables to this version; a store of a newer version is refused untouched."""
+        with _unavailable(self.url):
+            migrations.upgrade(self.engine)
+
+    def check(self) -> None:
+        """Make sure that the store answers and has the tables of this version."""
+        with _unavailable(self.url), self.engine.connect() as connection:
+            migrations.check(connection)
+
+    @contextmanager
+    def read(self) -> Iterator[Read]:
+        with _unavailable(self.url), self._snapshot.connect() as connection:
+            yield Read(connection)
+
+    @contextmanager
+    def write(self, actor: str, action: str) -> Iterator[Write]:
+        """Change the store. Changes run one after the other, also those of other processes.
+
+        INVARIANT: the row of the revision is locked first, so revisions commit in their order and whatever was read
+        or decided inside this block still holds when it commits.
+        """
+        writer = self.engine.execution_options(headgate_write=True)
+        with self._writer, _unavailable(self.url), writer.connect() as connection, connection.begin():
+            revision = connection.execute(select(tables.state.c.revision).with_for_update()).scalar_one()
+            change = Write(connection, actor, action)
+            yield change
+            if change.changes:
+                change.revision = revision + 1
+                connection.execute(update(tables.state).values(revision=change.revision))
+                connection.execute(
+                    insert(tables.journal).values(
+                        revision=change.revision,
+                        at=change.now,
+                        actor=actor,
+                        action=action,
+                        changes=msgspec.json.encode(change.changes),
+                    )
+                )
+
+    def revision(self) -> int:
+        """The revision as it is now, for every process alike."""
+        with _unavailable(self.url), self._counter.connect() as connection:
+            found = connection.exec_driver_sql("SELECT revision FROM state").scalar()
+            if found is None:
+                raise Unavailable("the store is empty", hint="start 'headgate serve', which prepares it")
+            return int(found)
+
+    def changes(self, after: int, upto: int) -> list[tuple[int, list[Change]]] | None:
+        """The journal between two revisions, or None if it no longer reaches back that far."""
+        journal = tables.journal.c
+        with self.read() as read:
+            rows = read.execute(
+                select(journal.revision, journal.changes)
+                .where(journal.revision > after, journal.revision <= upto)
+                .order_by(journal.revision)
+            ).all()
+        if [row.revision for row in rows] != list(range(after + 1, upto + 1)):
+            return None
+        return [(row.revision, _changes.decode(row.changes)) for row in rows]
+
+
+def _engine(url: str) -> Engine:
+    parsed = make_url(url)
+    if parsed.get_backend_name() == "sqlite":
+        engine = create_engine(url, connect_args={"timeout": 10, "check_same_thread": False})
+        event.listen(engine, "connect", _prepare_sqlite)
+        event.listen(engine, "begin", _begin_sqlite)
+        return engine
+    if parsed.get_backend_name() == "postgresql":
+        return create_engine(
+            parsed.set(drivername="postgresql+psycopg"),
+            pool_size=16,
+            max_overflow=16,
+            pool_pre_ping=True,
+            connect_args={"connect_timeout": 5},
+        )
+    raise Unavailable(
+        f"no store of kind '{parsed.get_backend_name()}'", hint="use sqlite:///… or postgresql://…"
+    )
+
+
+def _prepare_sqlite(connection: Any, _record: Any) -> None:
+    # SQLAlchemy's own BEGIN comes from `_begin_sqlite`; the driver must not add any.
+    connection.isolation_level = None
+    for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "busy_timeout=10000"):
+        connection.execute(f"PRAGMA {pragma}")
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    writes = connection.get_execution_options().get("headgate_write")
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+@contextmanager
+def _unavailable(url: Any) -> Iterator[None]:
+    """Say plainly that the store cannot answer; the caller must deny."""
+    try:
+        yield
+    except IntegrityError as error:
+        raise Conflict(
+            "somebody else changed the same thing at the same time", hint="read it again and retry"
+        ) from error
+    except OperationalError as error:
+        if "could not serialize" in str(error) or "deadlock" in str(error):
+            raise Conflict(
+                "somebody else changed the same thing at the same time", hint="read it again and retry"
+            ) from error
+        raise Unavailable(
+            f"the store {url.render_as_string(hide_password=True)} does not answer",
+            hint=str(error.orig).splitlines()[0] if error.orig else None,
+        ) from error
+    except SQLAlchemyError as error:
+        raise Unavailable(
+            f"the store {url.render_as_string(hide_password=True)} cannot be used",
+            hint=str(error).splitlines()[0],
+        ) from error
+
+
+def rows(read: Read, statement: Any) -> Iterable[Any]:
+    """Stream rows in batches, so that a million grants do not stand in memory twice."""
+    return read.connection.execution_options(yield_per=10_000).execute(statement)
+
+
+__all__ = ["Read", "Store", "Write", "now", "rows"]

@@ -1,0 +1,209 @@
+"""First tables"""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0001"
+down_revision = None
+
+
+def upgrade() -> None:
+    op.create_table(
+        "audit",
+        sa.Column(
+            "id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=True, nullable=False
+        ),
+        sa.Column("at", sa.String(length=32), nullable=False),
+        sa.Column("metalake", sa.String(length=512), nullable=True),
+        sa.Column("user", sa.String(length=512), nullable=False),
+        sa.Column("action", sa.String(length=64), nullable=False),
+        sa.Column("type", sa.String(length=16), nullable=True),
+        sa.Column("object", sa.Text(), nullable=True),
+        sa.Column("allowed", sa.Boolean(), nullable=False),
+        sa.Column("revision", sa.BigInteger(), nullable=True),
+        sa.Column("details", sa.LargeBinary(), nullable=False),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_audit")),
+        sqlite_autoincrement=True,
+    )
+    with op.batch_alter_table("audit", schema=None) as batch_op:
+        batch_op.create_index(batch_op.f("ix_audit_at"), ["at"], unique=False)
+        batch_op.create_index(batch_op.f("ix_audit_user"), ["user"], unique=False)
+
+    op.create_table(
+        "journal",
+        sa.Column("revision", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("at", sa.String(length=32), nullable=False),
+        sa.Column("actor", sa.String(length=512), nullable=False),
+        sa.Column("action", sa.String(length=64), nullable=False),
+        sa.Column("changes", sa.LargeBinary(), nullable=False),
+        sa.PrimaryKeyConstraint("revision", name=op.f("pk_journal")),
+    )
+    op.create_table(
+        "objects",
+        sa.Column(
+            "id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=True, nullable=False
+        ),
+        sa.Column("parent", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("metalake", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("type", sa.String(length=16), nullable=False),
+        sa.Column("name", sa.String(length=512), nullable=False),
+        sa.Column("comment", sa.Text(), nullable=True),
+        sa.Column("properties", sa.LargeBinary(), nullable=False),
+        sa.Column("body", sa.LargeBinary(), nullable=False),
+        sa.Column("in_use", sa.Boolean(), nullable=False),
+        sa.Column("version", sa.Integer(), nullable=False),
+        sa.Column("creator", sa.String(length=512), nullable=False),
+        sa.Column("created_at", sa.String(length=32), nullable=False),
+        sa.Column("modifier", sa.String(length=512), nullable=True),
+        sa.Column("modified_at", sa.String(length=32), nullable=True),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_objects")),
+        sa.UniqueConstraint("parent", "type", "name", name=op.f("uq_objects_parent_type_name")),
+        sqlite_autoincrement=True,
+    )
+    with op.batch_alter_table("objects", schema=None) as batch_op:
+        batch_op.create_index("ix_objects_metalake_type", ["metalake", "type"], unique=False)
+
+    op.create_table(
+        "state",
+        sa.Column("one", sa.Integer(), autoincrement=False, nullable=False),
+        sa.Column("revision", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("one", name=op.f("pk_state")),
+        comment="One row: the revision that every change of governance state raises",
+    )
+    op.create_table(
+        "tokens",
+        sa.Column("id", sa.String(length=32), nullable=False),
+        sa.Column("digest", sa.String(length=64), nullable=False),
+        sa.Column("user", sa.String(length=512), nullable=False),
+        sa.Column("groups", sa.LargeBinary(), nullable=False),
+        sa.Column("comment", sa.Text(), nullable=True),
+        sa.Column("creator", sa.String(length=512), nullable=False),
+        sa.Column("created_at", sa.String(length=32), nullable=False),
+        sa.Column("expires_at", sa.String(length=32), nullable=True),
+        sa.Column("revoked_at", sa.String(length=32), nullable=True),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_tokens")),
+    )
+    op.create_table(
+        "assignments",
+        sa.Column("label", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("object", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("field", sa.Integer(), autoincrement=False, nullable=False),
+        sa.Column("value", sa.Text(), nullable=True),
+        sa.Column("creator", sa.String(length=512), nullable=False),
+        sa.Column("created_at", sa.String(length=32), nullable=False),
+        sa.ForeignKeyConstraint(["label"], ["objects.id"], name=op.f("fk_assignments_label")),
+        sa.ForeignKeyConstraint(["object"], ["objects.id"], name=op.f("fk_assignments_object")),
+        sa.PrimaryKeyConstraint("label", "object", "field", name=op.f("pk_assignments")),
+        comment="Tags and policies on objects; field is the id of a column, 0 for the object itself",
+    )
+    with op.batch_alter_table("assignments", schema=None) as batch_op:
+        batch_op.create_index(batch_op.f("ix_assignments_object"), ["object"], unique=False)
+
+    op.create_table(
+        "model_aliases",
+        sa.Column("model", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("alias", sa.String(length=512), nullable=False),
+        sa.Column("version", sa.Integer(), nullable=False),
+        sa.ForeignKeyConstraint(["model"], ["objects.id"], name=op.f("fk_model_aliases_model")),
+        sa.PrimaryKeyConstraint("model", "alias", name=op.f("pk_model_aliases")),
+    )
+    op.create_table(
+        "model_versions",
+        sa.Column("model", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("version", sa.Integer(), autoincrement=False, nullable=False),
+        sa.Column("body", sa.LargeBinary(), nullable=False),
+        sa.Column("creator", sa.String(length=512), nullable=False),
+        sa.Column("created_at", sa.String(length=32), nullable=False),
+        sa.Column("modifier", sa.String(length=512), nullable=True),
+        sa.Column("modified_at", sa.String(length=32), nullable=True),
+        sa.ForeignKeyConstraint(["model"], ["objects.id"], name=op.f("fk_model_versions_model")),
+        sa.PrimaryKeyConstraint("model", "version", name=op.f("pk_model_versions")),
+    )
+    op.create_table(
+        "pointers",
+        sa.Column("object", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("location", sa.Text(), nullable=False),
+        sa.ForeignKeyConstraint(["object"], ["objects.id"], name=op.f("fk_pointers_object")),
+        sa.PrimaryKeyConstraint("object", name=op.f("pk_pointers")),
+        comment="Where the current Iceberg metadata of a native table or view lies",
+    )
+    op.create_table(
+        "principals",
+        sa.Column(
+            "id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=True, nullable=False
+        ),
+        sa.Column("metalake", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("kind", sa.String(length=8), nullable=False),
+        sa.Column("name", sa.String(length=512), nullable=False),
+        sa.Column("external_id", sa.String(length=512), nullable=True),
+        sa.Column("enabled", sa.Boolean(), nullable=False),
+        sa.Column("attributes", sa.LargeBinary(), nullable=False),
+        sa.Column("creator", sa.String(length=512), nullable=False),
+        sa.Column("created_at", sa.String(length=32), nullable=False),
+        sa.Column("modifier", sa.String(length=512), nullable=True),
+        sa.Column("modified_at", sa.String(length=32), nullable=True),
+        sa.ForeignKeyConstraint(["metalake"], ["objects.id"], name=op.f("fk_principals_metalake")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_principals")),
+        sa.UniqueConstraint("metalake", "kind", "name", name=op.f("uq_principals_metalake_kind_name")),
+        sqlite_autoincrement=True,
+    )
+    op.create_table(
+        "role_grants",
+        sa.Column("role", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("object", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("allow", sa.BigInteger(), nullable=False),
+        sa.Column("deny", sa.BigInteger(), nullable=False),
+        sa.ForeignKeyConstraint(["object"], ["objects.id"], name=op.f("fk_role_grants_object")),
+        sa.ForeignKeyConstraint(["role"], ["objects.id"], name=op.f("fk_role_grants_role")),
+        sa.PrimaryKeyConstraint("role", "object", name=op.f("pk_role_grants")),
+    )
+    with op.batch_alter_table("role_grants", schema=None) as batch_op:
+        batch_op.create_index(batch_op.f("ix_role_grants_object"), ["object"], unique=False)
+
+    op.create_table(
+        "statistics",
+        sa.Column("object", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("partition", sa.String(length=512), nullable=False),
+        sa.Column("name", sa.String(length=512), nullable=False),
+        sa.Column("value", sa.LargeBinary(), nullable=False),
+        sa.Column("creator", sa.String(length=512), nullable=False),
+        sa.Column("created_at", sa.String(length=32), nullable=False),
+        sa.Column("modifier", sa.String(length=512), nullable=True),
+        sa.Column("modified_at", sa.String(length=32), nullable=True),
+        sa.ForeignKeyConstraint(["object"], ["objects.id"], name=op.f("fk_statistics_object")),
+        sa.PrimaryKeyConstraint("object", "partition", "name", name=op.f("pk_statistics")),
+        comment="Statistics of tables; partition is empty for the table itself",
+    )
+    op.create_table(
+        "group_members",
+        sa.Column("group", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("member", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.ForeignKeyConstraint(["group"], ["principals.id"], name=op.f("fk_group_members_group")),
+        sa.ForeignKeyConstraint(["member"], ["principals.id"], name=op.f("fk_group_members_member")),
+        sa.PrimaryKeyConstraint("group", "member", name=op.f("pk_group_members")),
+    )
+    with op.batch_alter_table("group_members", schema=None) as batch_op:
+        batch_op.create_index(batch_op.f("ix_group_members_member"), ["member"], unique=False)
+
+    op.create_table(
+        "owners",
+        sa.Column("object", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("principal", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.ForeignKeyConstraint(["object"], ["objects.id"], name=op.f("fk_owners_object")),
+        sa.ForeignKeyConstraint(["principal"], ["principals.id"], name=op.f("fk_owners_principal")),
+        sa.PrimaryKeyConstraint("object", name=op.f("pk_owners")),
+    )
+    with op.batch_alter_table("owners", schema=None) as batch_op:
+        batch_op.create_index(batch_op.f("ix_owners_principal"), ["principal"], unique=False)
+
+    op.create_table(
+        "role_holders",
+        sa.Column("role", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("principal", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.ForeignKeyConstraint(["principal"], ["principals.id"], name=op.f("fk_role_holders_principal")),
+        sa.ForeignKeyConstraint(["role"], ["objects.id"], name=op.f("fk_role_holders_role")),
+        sa.PrimaryKeyConstraint("role", "principal", name=op.f("pk_role_holders")),
+    )
+    with op.batch_alter_table("role_holders", schema=None) as batch_op:
+        batch_op.create_index(batch_op.f("ix_role_holders_principal"), ["principal"], unique=False)
+    op.execute("INSERT INTO state (one, revision) VALUES (1, 0)")

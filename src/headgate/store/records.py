@@ -1,0 +1,41 @@
+"""What the store hands out: rows as frozen values."""
+
+from typing import Any
+
+import msgspec
+
+from headgate.model.objects import ObjectType
+from headgate.model.principals import Audit, PrincipalKind
+
+
+class ObjectRecord(msgspec.Struct, frozen=True):
+    """An object as it is stored. `body` holds what only its type knows; `version` counts its changes."""
+
+    id: int
+    parent: int
+    metalake: int
+    type: ObjectType
+    name: str
+    comment: str | None
+    properties: dict[str, str]
+    body: dict[str, Any]
+    in_use: bool
+    version: int
+    audit: Audit
+
+
+class PrincipalRecord(msgspec.Struct, frozen=True):
+    """A user or group as it is stored."""
+
+    id: int
+    metalake: int
+    kind: PrincipalKind
+    name: str
+    external_id: str | None
+    enabled: bool
+    attributes: dict[str, Any]
+    audit: Audit
+
+
+def audit_of(row: Any) -> Audit:
+    return Audit(row.creator, row.created_at, row.modifier, row.modified_at)

@@ -1,0 +1,201 @@
+"""The tables. Migrations under `migrations/` make them; this is what queries are written against."""
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+
+metadata = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+Id = BigInteger().with_variant(Integer, "sqlite")
+Name = String(512)
+
+state = Table(
+    "state",
+    metadata,
+    Column("one", Integer, primary_key=True, autoincrement=False),
+    Column("revision", BigInteger, nullable=False),
+    comment="One row: the revision that every change of governance state raises",
+)
+
+journal = Table(
+    "journal",
+    metadata,
+    Column("revision", BigInteger, primary_key=True, autoincrement=False),
+    Column("at", String(32), nullable=False),
+    Column("actor", Name, nullable=False),
+    Column("action", String(64), nullable=False),
+    Column("changes", LargeBinary, nullable=False),
+)
+
+objects = Table(
+    "objects",
+    metadata,
+    Column("id", Id, primary_key=True, autoincrement=True),
+    Column("parent", Id, nullable=False),
+    Column("metalake", Id, nullable=False),
+    Column("type", String(16), nullable=False),
+    Column("name", Name, nullable=False),
+    Column("comment", Text),
+    Column("properties", LargeBinary, nullable=False),
+    Column("body", LargeBinary, nullable=False),
+    Column("in_use", Boolean, nullable=False),
+    Column("version", Integer, nullable=False),
+    Column("creator", Name, nullable=False),
+    Column("created_at", String(32), nullable=False),
+    Column("modifier", Name),
+    Column("modified_at", String(32)),
+    UniqueConstraint("parent", "type", "name"),
+    Index("ix_objects_metalake_type", "metalake", "type"),
+    # Ids are never used again, so what once was granted on an object can never come to mean another.
+    sqlite_autoincrement=True,
+)
+
+principals = Table(
+    "principals",
+    metadata,
+    Column("id", Id, primary_key=True, autoincrement=True),
+    Column("metalake", Id, ForeignKey("objects.id"), nullable=False),
+    Column("kind", String(8), nullable=False),
+    Column("name", Name, nullable=False),
+    Column("external_id", Name),
+    Column("enabled", Boolean, nullable=False),
+    Column("attributes", LargeBinary, nullable=False),
+    Column("creator", Name, nullable=False),
+    Column("created_at", String(32), nullable=False),
+    Column("modifier", Name),
+    Column("modified_at", String(32)),
+    UniqueConstraint("metalake", "kind", "name"),
+    sqlite_autoincrement=True,
+)
+
+group_members = Table(
+    "group_members",
+    metadata,
+    Column("group", Id, ForeignKey("principals.id"), primary_key=True),
+    Column("member", Id, ForeignKey("principals.id"), primary_key=True, index=True),
+)
+
+role_holders = Table(
+    "role_holders",
+    metadata,
+    Column("role", Id, ForeignKey("objects.id"), primary_key=True),
+    Column("principal", Id, ForeignKey("principals.id"), primary_key=True, index=True),
+)
+
+role_grants = Table(
+    "role_grants",
+    metadata,
+    Column("role", Id, ForeignKey("objects.id"), primary_key=True),
+    Column("object", Id, ForeignKey("objects.id"), primary_key=True, index=True),
+    Column("allow", BigInteger, nullable=False),
+    Column("deny", BigInteger, nullable=False),
+)
+
+owners = Table(
+    "owners",
+    metadata,
+    Column("object", Id, ForeignKey("objects.id"), primary_key=True),
+    Column("principal", Id, ForeignKey("principals.id"), nullable=False, index=True),
+)
+
+assignments = Table(
+    "assignments",
+    metadata,
+    Column("label", Id, ForeignKey("objects.id"), primary_key=True),
+    Column("object", Id, ForeignKey("objects.id"), primary_key=True, index=True),
+    Column("field", Integer, primary_key=True, autoincrement=False),
+    Column("value", Text),
+    Column("creator", Name, nullable=False),
+    Column("created_at", String(32), nullable=False),
+    comment="Tags and policies on objects; field is the id of a column, 0 for the object itself",
+)
+
+pointers = Table(
+    "pointers",
+    metadata,
+    Column("object", Id, ForeignKey("objects.id"), primary_key=True),
+    Column("location", Text, nullable=False),
+    comment="Where the current Iceberg metadata of a native table or view lies",
+)
+
+model_versions = Table(
+    "model_versions",
+    metadata,
+    Column("model", Id, ForeignKey("objects.id"), primary_key=True),
+    Column("version", Integer, primary_key=True, autoincrement=False),
+    Column("body", LargeBinary, nullable=False),
+    Column("creator", Name, nullable=False),
+    Column("created_at", String(32), nullable=False),
+    Column("modifier", Name),
+    Column("modified_at", String(32)),
+)
+
+model_aliases = Table(
+    "model_aliases",
+    metadata,
+    Column("model", Id, ForeignKey("objects.id"), primary_key=True),
+    Column("alias", Name, primary_key=True),
+    Column("version", Integer, nullable=False),
+)
+
+statistics = Table(
+    "statistics",
+    metadata,
+    Column("object", Id, ForeignKey("objects.id"), primary_key=True),
+    Column("partition", Name, primary_key=True),
+    Column("name", Name, primary_key=True),
+    Column("value", LargeBinary, nullable=False),
+    Column("creator", Name, nullable=False),
+    Column("created_at", String(32), nullable=False),
+    Column("modifier", Name),
+    Column("modified_at", String(32)),
+    comment="Statistics of tables; partition is empty for the table itself",
+)
+
+tokens = Table(
+    "tokens",
+    metadata,
+    Column("id", String(32), primary_key=True),
+    Column("digest", String(64), nullable=False),
+    Column("user", Name, nullable=False),
+    Column("groups", LargeBinary, nullable=False),
+    Column("comment", Text),
+    Column("creator", Name, nullable=False),
+    Column("created_at", String(32), nullable=False),
+    Column("expires_at", String(32)),
+    Column("revoked_at", String(32)),
+)
+
+audit = Table(
+    "audit",
+    metadata,
+    Column("id", Id, primary_key=True, autoincrement=True),
+    Column("at", String(32), nullable=False, index=True),
+    Column("metalake", Name),
+    Column("user", Name, nullable=False, index=True),
+    Column("action", String(64), nullable=False),
+    Column("type", String(16)),
+    Column("object", Text),
+    Column("allowed", Boolean, nullable=False),
+    Column("revision", BigInteger),
+    Column("details", LargeBinary, nullable=False),
+    sqlite_autoincrement=True,
+)
