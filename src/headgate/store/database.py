@@ -104,6 +104,13 @@ class Store:
                     )
                 )
 
+    @contextmanager
+    def append(self) -> Iterator[Connection]:
+        """Add rows that are no governance state, such as audit events: no journal, no revision."""
+        writer = self.engine.execution_options(headgate_write=True)
+        with self._writer, _unavailable(self.url), writer.connect() as connection, connection.begin():
+            yield connection
+
     def revision(self) -> int:
         """The revision as it is now, for every process alike."""
         with _unavailable(self.url), self._counter.connect() as connection:

@@ -53,6 +53,14 @@ def get(read: Read, id: int) -> ObjectRecord | None:
     return None if row is None else _record(row)
 
 
+def present(read: Read, id: int) -> ObjectRecord:
+    """As `get`, for an object that was just decided upon."""
+    found = get(read, id)
+    if found is None:
+        raise NotFound("the object does not exist any more", hint="somebody else dropped it")
+    return found
+
+
 def find(read: Read, parent: int, type: ObjectType, name: str) -> ObjectRecord | None:
     row = read.execute(
         select(t.objects).where(_o.parent == parent, _o.type == type.value, _o.name == name)

@@ -1,0 +1,48 @@
+"""The door itself: all routes of the API, its media type and its errors."""
+
+import re
+from typing import Final
+
+from headgate.doors.gravitino import errors, info, metalakes
+from headgate.doors.routing import Answer
+from headgate.model.errors import HeadgateError, IllegalArgument
+
+PARTS: Final = (info, metalakes)
+
+_ACCEPT: Final = re.compile(r"application/vnd\.gravitino\.v(\d+)\+json")
+
+
+class UnknownMediaVersion(HeadgateError):
+    """The client asks for a version of the API that is not spoken here."""
+
+
+class GravitinoDoor:
+    name = "gravitino"
+    prefix = "/api"
+
+    def __init__(self) -> None:
+        self.routes = [route for part in PARTS for route in part.routes.routes]
+
+    def admit(self, headers: dict[str, str]) -> None:
+        accept = headers.get("accept", "")
+        asked = _ACCEPT.search(accept) or _ACCEPT.search(headers.get("content-type", ""))
+        if asked is not None and asked[1] != "1":
+            raise UnknownMediaVersion(
+                f"version {asked[1][:20]} of the API is not spoken here", hint="ask for version 1"
+            )
+
+    def error(self, error: HeadgateError) -> Answer:
+        if isinstance(error, UnknownMediaVersion):
+            unknown = errors.error(IllegalArgument(error.message, hint=error.hint))
+            return Answer(unknown.body, 406)
+        return errors.error(error)
+
+    def no_route(self, path: str, methods: list[str]) -> Answer:
+        if methods:
+            body = {
+                "code": 1006,
+                "type": "UnsupportedOperationException",
+                "message": "the path has no such method",
+            }
+            return Answer(body, 405, {"Allow": ", ".join(methods)})
+        return Answer({"code": 1003, "type": "NotFoundException", "message": "there is no such path"}, 404)

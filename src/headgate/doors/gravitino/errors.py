@@ -1,0 +1,56 @@
+"""How the Gravitino door says that something went wrong: code, exception name and HTTP status."""
+
+from typing import Final
+
+from headgate.doors.routing import Answer
+from headgate.model import errors as e
+from headgate.model.objects import ObjectType
+
+_MEANING: Final[tuple[tuple[type[e.HeadgateError], tuple[int, int, str]], ...]] = (
+    (e.IllegalPrivilege, (1001, 400, "IllegalPrivilegeException")),
+    (e.IllegalRole, (1001, 400, "IllegalRoleException")),
+    (e.IllegalObject, (1001, 400, "IllegalMetadataObjectException")),
+    (e.IllegalArgument, (1001, 400, "IllegalArgumentException")),
+    (e.NotFound, (1003, 404, "NoSuch{}Exception")),
+    (e.AlreadyExists, (1004, 409, "{}AlreadyExistsException")),
+    (e.NotEmpty, (1005, 409, "NonEmpty{}Exception")),
+    (e.Unsupported, (1006, 405, "UnsupportedOperationException")),
+    (e.ConnectionFailed, (1007, 502, "ConnectionFailedException")),
+    (e.Forbidden, (1008, 403, "ForbiddenException")),
+    (e.NotInUse, (1009, 409, "{}NotInUseException")),
+    (e.InUse, (1010, 409, "{}InUseException")),
+    (e.Unauthenticated, (1011, 401, "UnauthorizedException")),
+    (e.Conflict, (1012, 409, "OptimisticLockException")),
+    (e.Unavailable, (1002, 503, "ServiceUnavailableException")),
+    (e.HeadgateError, (1002, 500, "RuntimeException")),
+)
+"""First match wins: the narrow before the wide."""
+
+_NAMES: Final = {
+    ObjectType.JOB_TEMPLATE: "JobTemplate",
+    "model-version": "ModelVersion",
+    "tag-association": "TagAlreadyAssociatedException",
+    "policy-association": "PolicyAlreadyAssociatedException",
+    "metadata-object": "MetadataObject",
+    "principal": "NotFoundException",
+}
+
+
+def error(error: e.HeadgateError) -> Answer:
+    """The answer for an error."""
+    code, status, pattern = next(meaning for kind, meaning in _MEANING if isinstance(error, kind))
+    headers = {"WWW-Authenticate": "Bearer"} if status == 401 else {}
+    if status == 503:
+        headers["Retry-After"] = "1"
+    body = {"code": code, "type": _type(pattern, error), "message": str(error)}
+    return Answer(body, status, headers)
+
+
+def _type(pattern: str, error: e.HeadgateError) -> str:
+    if "{}" not in pattern:
+        return pattern
+    about = error.about
+    if about is None:
+        return "NotFoundException" if isinstance(error, e.NotFound) else pattern.format("")
+    name = _NAMES.get(about, str(about).capitalize())
+    return name if name.endswith("Exception") else pattern.format(name)

@@ -1,0 +1,145 @@
+"""The parts of Gravitino's wire that every module shares: names, audits, updates, pages."""
+
+import base64
+import binascii
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final, TypeVar
+
+import msgspec
+
+from headgate.doors.routing import Call
+from headgate.model.errors import IllegalArgument
+from headgate.model.objects import ObjectRef, ObjectType
+from headgate.model.principals import Audit
+from headgate.steward.updates import Updates
+
+T = TypeVar("T")
+
+PAGE: Final = ("limit", "pageToken")
+"""The query parameters that every list takes beyond Gravitino's own."""
+
+
+def ok(**members: Any) -> dict[str, Any]:
+    """A body: code 0 and the members that are not None."""
+    return {"code": 0, **present(members)}
+
+
+def present(members: dict[str, Any]) -> dict[str, Any]:
+    """Gravitino omits what is null."""
+    return {name: value for name, value in members.items() if value is not None}
+
+
+def audit(audit: Audit) -> dict[str, Any]:
+    return present(
+        {
+            "creator": audit.creator,
+            "createTime": audit.create_time,
+            "lastModifier": audit.last_modifier,
+            "lastModifiedTime": audit.last_modified_time,
+        }
+    )
+
+
+def identifier(ref: ObjectRef) -> dict[str, Any]:
+    """A name as Gravitino writes it: the namespace from the metalake down, and the last part."""
+    return {"namespace": [ref.metalake, *ref.path[:-1]], "name": ref.name}
+
+
+# -- which object a path names ----------------------------------------------------------------------------------
+
+
+def metalake(call: Call) -> ObjectRef:
+    return ObjectRef(call.params["metalake"], ObjectType.METALAKE)
+
+
+def catalog(call: Call) -> ObjectRef:
+    return ObjectRef(call.params["metalake"], ObjectType.CATALOG, (call.params["catalog"],))
+
+
+def schema(call: Call) -> ObjectRef:
+    return catalog(call).child(ObjectType.SCHEMA, call.params["schema"])
+
+
+def leaf(type: ObjectType) -> Callable[[Call], ObjectRef]:
+    """The table, view, … of a path, under the parameter named like its type."""
+    return lambda call: schema(call).child(type, call.params[type.value])
+
+
+def beside(type: ObjectType) -> Callable[[Call], ObjectRef]:
+    """The role, tag, policy, … of a path, directly in the metalake."""
+    return lambda call: ObjectRef(call.params["metalake"], type, (call.params[type.value],))
+
+
+def named_object(call: Call) -> ObjectRef:
+    """The object of a path such as ``…/objects/{type}/{fullName}/…``."""
+    return ObjectRef.parse(
+        call.params["metalake"], ObjectType.parse(call.params["type"]), call.params["fullName"]
+    )
+
+
+# -- lists ------------------------------------------------------------------------------------------------------
+
+
+def page(call: Call, items: Sequence[T], key: Callable[[T], str]) -> tuple[list[T], str | None]:
+    """The part of a list that the caller asked for, and the token of the next part.
+
+    `items` are sorted by `key`. The token names the last entry given, so entries that come or go in between neither
+    repeat nor skip others.
+    """
+    text = call.query.get("limit")
+    if text is None:
+        return list(items), None
+    if not text.isdigit() or not 1 <= int(text) <= 10_000:
+        raise IllegalArgument("'limit' must be a number from 1 to 10000")
+    limit = int(text)
+    token = call.query.get("pageToken")
+    rest: Sequence[T] = items
+    if token:
+        try:
+            after = base64.urlsafe_b64decode(token.encode()).decode()
+        except (binascii.Error, ValueError):
+            raise IllegalArgument("'pageToken' is not one this server gave") from None
+        rest = [item for item in items if key(item) > after]
+    given = list(rest[:limit])
+    more = len(rest) > limit
+    return given, base64.urlsafe_b64encode(key(given[-1]).encode()).decode() if more else None
+
+
+# -- updates ----------------------------------------------------------------------------------------------------
+
+
+class Rename(msgspec.Struct, frozen=True, tag_field="@type", tag="rename"):
+    newName: str  # noqa: N815
+    newSchemaName: str | None = None  # noqa: N815
+
+
+class UpdateComment(msgspec.Struct, frozen=True, tag_field="@type", tag="updateComment"):
+    newComment: str | None = None  # noqa: N815
+
+
+class SetProperty(msgspec.Struct, frozen=True, tag_field="@type", tag="setProperty"):
+    property: str
+    value: str
+
+
+class RemoveProperty(msgspec.Struct, frozen=True, tag_field="@type", tag="removeProperty"):
+    property: str
+
+
+def updates(items: Iterable[Any]) -> Updates:
+    """What a list of the common updates comes to; later ones win."""
+    name = comment = None
+    properties: list[tuple[str, str | None]] = []
+    for item in items:
+        match item:
+            case Rename():
+                name = item.newName
+            case UpdateComment():
+                comment = item.newComment or ""
+            case SetProperty(property=key, value=value):
+                properties.append((key, value))
+            case RemoveProperty(property=key):
+                properties.append((key, None))
+    if any(key == "in-use" for key, _ in properties):
+        raise IllegalArgument("property 'in-use' cannot be set", hint="enable or disable the object instead")
+    return Updates(name, comment, tuple(properties))

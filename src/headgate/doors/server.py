@@ -1,0 +1,163 @@
+"""The server: one ASGI application for all doors on one port."""
+
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Protocol
+
+import anyio
+import anyio.to_thread
+import msgspec
+import structlog
+
+from headgate.doors.authentication import Authentication
+from headgate.doors.observe import Metrics
+from headgate.doors.routing import MAX_BODY, Answer, Call, Open, Route, Router, perform, query_of
+from headgate.model.errors import HeadgateError, IllegalArgument, Unavailable
+from headgate.model.principals import Identity
+from headgate.steward import Steward
+
+Scope = dict[str, Any]
+Receive = Callable[[], Awaitable[dict[str, Any]]]
+Send = Callable[[dict[str, Any]], Awaitable[None]]
+
+log = structlog.get_logger("headgate.http")
+
+
+class Door(Protocol):
+    """A protocol: its routes, and how it says that something went wrong."""
+
+    name: str
+    prefix: str
+    routes: Sequence[Route]
+
+    def admit(self, headers: dict[str, str]) -> None:
+        """Refuse a request that this door does not speak with, before anything else."""
+
+    def error(self, error: HeadgateError) -> Answer: ...
+
+    def no_route(self, path: str, methods: list[str]) -> Answer: ...
+
+
+class Server:
+    """Routes a request to its door, authenticates, performs, answers."""
+
+    def __init__(
+        self, steward: Steward, authentication: Authentication, doors: Sequence[Door], *, threads: int = 64
+    ) -> None:
+        self.steward = steward
+        self.authentication = authentication
+        self.doors = sorted(doors, key=lambda door: -len(door.prefix))
+        self.routers = {door.name: Router(door.routes) for door in doors}
+        self.metrics = Metrics()
+        self._threads = threads
+        self._limiter: anyio.CapacityLimiter | None = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._lifespan(receive, send)
+        elif scope["type"] == "http":
+            await self._http(scope, receive, send)
+
+    async def _lifespan(self, receive: Receive, send: Send) -> None:
+        while True:
+            message = await receive()
+            await send({"type": message["type"] + ".complete"})
+            if message["type"] == "lifespan.shutdown":
+                return
+
+    async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
+        started = time.perf_counter()
+        path: bytes = scope.get("raw_path") or scope["path"].encode()
+        door = self._door(path)
+        headers = {
+            name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]
+        }
+        route: Route | None = None
+        try:
+            door.admit(headers)
+            route, params, methods = self.routers[door.name].find(scope["method"], path)
+            if route is None:
+                answer = door.no_route(path.decode("latin-1"), methods)
+            else:
+                raw = await _body(headers, receive)
+                client = scope.get("client")
+                if self._limiter is None:
+                    self._limiter = anyio.CapacityLimiter(self._threads)
+                answer = await anyio.to_thread.run_sync(
+                    self._serve, door, route, params, scope, headers, raw, client, limiter=self._limiter
+                )
+        except HeadgateError as error:
+            answer = door.error(error)
+        await _send(answer, send)
+        self.metrics.seen(door.name, route.path if route else "none", scope["method"], answer.status, started)
+
+    def _door(self, path: bytes) -> Door:
+        text = path.decode("latin-1")
+        for door in self.doors:
+            if text == door.prefix or text.startswith(door.prefix.rstrip("/") + "/") or not door.prefix:
+                return door
+        return self.doors[-1]
+
+    def _serve(
+        self,
+        door: Door,
+        route: Route,
+        params: dict[str, str],
+        scope: Scope,
+        headers: dict[str, str],
+        raw: bytes,
+        client: tuple[str, int] | None,
+    ) -> Answer:
+        identity: Identity | None = None
+        try:
+            if route.requires is not Open.ANYONE:
+                identity = self.authentication.identify(headers, client[0] if client else None)
+            call = Call(self.steward, identity, params, query_of(scope["query_string"]), headers, raw)
+            result = perform(route, call)
+            answer = result if isinstance(result, Answer) else Answer(result)
+            if scope["method"] not in ("GET", "HEAD") and identity is not None:
+                # A caller who sends this number back is never answered from before their own change.
+                answer.headers["Headgate-Revision"] = str(self.steward.kernel.authority().revision)
+            return answer
+        except HeadgateError as error:
+            if isinstance(error, Unavailable):
+                log.warning("unavailable", reason=str(error))
+            return door.error(error)
+        except Exception:
+            log.exception(
+                "failed", method=route.method, route=route.path, user=identity.user if identity else None
+            )
+            return door.error(HeadgateError("Headgate failed to answer", hint="the server's log says why"))
+
+
+async def _body(headers: dict[str, str], receive: Receive) -> bytes:
+    length = headers.get("content-length", "0")
+    if not length.isdigit() or int(length) > MAX_BODY:
+        raise IllegalArgument(f"the request body is larger than {MAX_BODY} bytes")
+    parts: list[bytes] = []
+    total = 0
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise IllegalArgument("the client went away")
+        part = message.get("body", b"")
+        total += len(part)
+        if total > MAX_BODY:
+            raise IllegalArgument(f"the request body is larger than {MAX_BODY} bytes")
+        parts.append(part)
+        if not message.get("more_body"):
+            return b"".join(parts)
+
+
+async def _send(answer: Answer, send: Send) -> None:
+    body = answer.body
+    if body is None:
+        body = b""
+    elif not isinstance(body, bytes):
+        body = msgspec.json.encode(body)
+    headers = [(name.lower().encode(), value.encode("latin-1")) for name, value in answer.headers.items()]
+    headers.append((b"content-length", str(len(body)).encode()))
+    if body:
+        headers.append((b"content-type", answer.media.encode()))
+    await send({"type": "http.response.start", "status": answer.status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

@@ -1,0 +1,48 @@
+"""What all tests share: a fresh store, a steward, and the whole server in process."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from headgate.doors.authentication import Authentication, SimpleScheme
+from headgate.doors.gravitino import GravitinoDoor
+from headgate.doors.server import Server
+from headgate.steward import Steward
+from headgate.store import Store
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    store = Store(f"sqlite:///{tmp_path}/store.db")
+    store.prepare()
+    yield store
+    store.close()
+
+
+@pytest.fixture
+def steward(store: Store) -> Steward:
+    return Steward(store, service_admins=frozenset({"admin"}))
+
+
+Api = Callable[..., httpx.Response]
+
+
+@pytest.fixture
+def api(steward: Steward) -> Iterator[Api]:
+    """`api("ann", "POST", "/api/metalakes", {...})` through the real server, in process."""
+    import anyio.from_thread
+
+    server = Server(steward, Authentication([SimpleScheme()]), [GravitinoDoor()])
+    transport = httpx.ASGITransport(app=server, client=("127.0.0.1", 1))
+    with anyio.from_thread.start_blocking_portal() as portal:
+        client = httpx.AsyncClient(transport=transport, base_url="http://headgate")
+
+        def call(user: str | None, method: str, path: str, json: Any = None, **more: Any) -> httpx.Response:
+            auth = (user, "x") if user else None
+            return portal.call(lambda: client.request(method, path, json=json, auth=auth, **more))
+
+        yield call
+        portal.call(client.aclose)
