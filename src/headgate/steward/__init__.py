@@ -8,8 +8,11 @@ from headgate.catalogs import Registry
 from headgate.steward.catalogs import Catalogs
 from headgate.steward.kernel import Kernel
 from headgate.steward.metalakes import Metalakes
+from headgate.steward.partitions import Partitions
 from headgate.steward.permits import Permit
 from headgate.steward.schemas import Schemas
+from headgate.steward.statistics import Statistics
+from headgate.steward.tables import Tables
 from headgate.store import Store
 
 __all__ = ["Permit", "Steward"]
@@ -25,3 +28,6 @@ class Steward:
         self.metalakes = Metalakes(self.kernel)
         self.catalogs = Catalogs(self.kernel, Registry(store, warehouse))
         self.schemas = Schemas(self.kernel, self.catalogs)
+        self.tables = Tables(self.kernel, self.catalogs)
+        self.partitions = Partitions(self.tables)
+        self.statistics = Statistics(self.kernel)

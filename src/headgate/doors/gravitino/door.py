@@ -3,11 +3,20 @@
 import re
 from typing import Final
 
-from headgate.doors.gravitino import catalogs, errors, info, metalakes, schemas
+from headgate.doors.gravitino import (
+    catalogs,
+    errors,
+    info,
+    metalakes,
+    partitions,
+    schemas,
+    statistics,
+    tables,
+)
 from headgate.doors.routing import Answer
 from headgate.model.errors import HeadgateError, IllegalArgument
 
-PARTS: Final = (info, metalakes, catalogs, schemas)
+PARTS: Final = (info, metalakes, catalogs, schemas, tables, partitions, statistics)
 
 _ACCEPT: Final = re.compile(r"application/vnd\.gravitino\.v(\d+)\+json")
 
