@@ -176,6 +176,10 @@ class Op(enum.Enum):
     ADD_GROUP = Operation(_T.METALAKE, _GROUPS)
     REMOVE_GROUP = Operation(_T.METALAKE, _GROUPS)
     SET_GROUP_MEMBERS = Operation(_T.METALAKE, _GROUPS)
+    # Policies show people what their attributes say, so changing these takes the right to grant as well.
+    SET_USER_ATTRIBUTES = Operation(
+        _T.METALAKE, any_of(_METALAKE, all_of(has(P.MANAGE_USERS), has(P.MANAGE_GRANTS)))
+    )
 
     # roles, grants and owners
     LIST_ROLES = Operation(_T.METALAKE, _MEMBER, shows=_LOAD_ROLE)
