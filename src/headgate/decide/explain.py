@@ -3,9 +3,9 @@
 import msgspec
 
 from headgate.decide.authority import Authority, Caller, Node
-from headgate.decide.operations import OPERATIONS, Op
+from headgate.decide.operations import Op, condition
 from headgate.decide.requirements import All, Any, Fact, Has, Is, Requirement, holds
-from headgate.decide.verdict import allowed, facts
+from headgate.decide.verdict import facts, satisfied
 from headgate.model.objects import ObjectRef, ObjectType
 from headgate.model.privileges import Condition, Privilege
 
@@ -81,7 +81,7 @@ def sources(authority: Authority, caller: Caller, node: Node, privilege: Privile
 def explain(
     authority: Authority,
     caller: Caller,
-    op: Op,
+    op: Op | Privilege,
     node: Node,
     extra: int = 0,
     *,
@@ -93,9 +93,8 @@ def explain(
     """
     asked = asked or authority.ref(node)
     known = facts(authority, caller, node) | extra
-    requirement = OPERATIONS[op].requirement
-    reason = _reason(authority, caller, node, requirement, known)
-    answer = allowed(authority, caller, op, node, extra)
+    reason = _reason(authority, caller, node, condition(op).requirement, known)
+    answer = satisfied(condition(op).alternatives, known)
     return Explanation(
         allowed=answer,
         operation=op.name.lower(),

@@ -247,6 +247,19 @@ _OUTSIDE: Final = frozenset({Op.CREATE_METALAKE, Op.LIST_METALAKES})
 
 OPERATIONS: Final[dict[Op, Operation]] = {op: _compile(op) for op in Op}
 
+_PRIVILEGES: Final[dict[P, Operation]] = {
+    privilege: Operation(
+        _T.METALAKE, (both := all_of(_MEMBER, has(privilege))), None, alternatives=masks(both)
+    )
+    for privilege in P
+}
+
+
+def condition(asked: Op | P) -> Operation:
+    """What is required for an operation, or for a privilege to be effective by itself."""
+    return OPERATIONS[asked] if isinstance(asked, Op) else _PRIVILEGES[asked]
+
+
 LOADS: Final[dict[ObjectType, Op]] = {
     _T.METALAKE: Op.LOAD_METALAKE,
     _T.CATALOG: Op.LOAD_CATALOG,

@@ -4,11 +4,13 @@ import msgspec
 
 from headgate.decide import Authority, Caller, Explanation, Node, Op, explain
 from headgate.decide.authority import depth
-from headgate.decide.operations import OPERATIONS
+from headgate.decide.operations import condition
 from headgate.decide.requirements import Fact
 from headgate.decide.verdict import facts, satisfied
+from headgate.model.errors import Forbidden
 from headgate.model.objects import ObjectRef, ObjectType, clip
 from headgate.model.principals import Identity, PrincipalKind, PrincipalRef
+from headgate.model.privileges import Privilege
 
 OUTSIDE = frozenset({Op.CREATE_METALAKE, Op.LIST_METALAKES})
 """What is asked of the server itself, not of a metalake."""
@@ -22,7 +24,7 @@ class Finding(msgspec.Struct, frozen=True):
     """
 
     identity: Identity
-    op: Op
+    op: Op | Privilege
     ref: ObjectRef
     node: Node
     caller: Caller
@@ -45,17 +47,49 @@ class Finding(msgspec.Struct, frozen=True):
         return told
 
 
+class Refused(Forbidden):
+    """The caller may not, and this is the question they asked."""
+
+    def __init__(self, finding: Finding) -> None:
+        self.finding = finding
+        what = finding.op.name.lower().replace("_", " ")
+        super().__init__(
+            f"User '{clip(finding.identity.user)}' is not authorized to perform operation '{what}' on metadata "
+            f"'{clip(finding.ref.full_name)}'",
+            hint=_why_not(finding),
+            about=finding.ref.type,
+        )
+
+
+def _why_not(finding: Finding) -> str:
+    if finding.op in OUTSIDE:
+        return "only service admins may, as the server is configured"
+    if finding.caller.member is None:
+        return (
+            f"Current user {clip(finding.identity.user)} doesn't exist in the metalake "
+            f"{clip(finding.ref.metalake)}, you should add the user to the metalake first"
+        )
+    return finding.explanation().summary
+
+
 def examine(
-    authority: Authority, identity: Identity, op: Op, ref: ObjectRef, about: PrincipalRef | None = None
+    authority: Authority,
+    identity: Identity,
+    op: Op | Privilege,
+    ref: ObjectRef,
+    about: PrincipalRef | None = None,
 ) -> Finding:
-    """Ask the authority whether this identity may do this on that; `about` names the user or group concerned."""
+    """Ask the authority whether this identity may do this on that, or whether the privilege is effective there.
+
+    `about` names the user or group concerned.
+    """
     node, exists = stand_in(authority, ref)
     if op in OUTSIDE:
         node, exists = Node(0, ObjectType.METALAKE, "", 0, ()), True
     caller = authority.caller(identity, node.metalake if node.chain else 0)
     extra = int(Fact.SELF) if about is not None and concerns(authority, caller, about) else 0
     known = facts(authority, caller, node) | extra
-    holds = satisfied(OPERATIONS[op].alternatives, known)
+    holds = satisfied(condition(op).alternatives, known)
     return Finding(identity, op, ref, node, caller, authority, extra, exists, holds)
 
 

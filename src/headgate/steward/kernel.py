@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from headgate.decide import Authority, Caller, Op
-from headgate.model.errors import Conflict, Forbidden, NotFound, NotInUse, Unavailable
+from headgate.model.errors import Conflict, NotFound, NotInUse, Unavailable
 from headgate.model.objects import ObjectRef, ObjectType, clip
 from headgate.model.principals import Identity, PrincipalRef
-from headgate.steward.findings import OUTSIDE, Finding, examine
+from headgate.model.privileges import Privilege
+from headgate.steward.findings import Refused, examine
 from headgate.steward.permits import EVEN_DISABLED, Permit, nothing_here
 from headgate.store import Store, Write, snapshot
 from headgate.store import audit as audit_log
@@ -68,31 +69,37 @@ class Kernel:
         ref: ObjectRef,
         *,
         at_least: int = 0,
+        at: Authority | None = None,
         about: PrincipalRef | None = None,
     ) -> Permit:
         """Let the caller do this on that, or refuse and say why. `about` names the user or group concerned.
 
         What does not exist is told as missing only to someone who would be allowed if it were there.
         """
-        authority = self.authority(at_least)
         try:
-            permit = self._decide(authority, identity, op, ref, about)
-        except Forbidden as refused:
-            self.audit(identity, op, ref, authority.revision, allowed=False, reason=refused.hint)
+            return self.demand(at or self.authority(at_least), identity, op, ref, about)
+        except Refused as refused:
+            self._audit_refusal(refused)
             raise
-        if permit.op not in EVEN_DISABLED:
-            self._in_use(permit)
-        return permit
 
-    def _decide(
-        self, authority: Authority, identity: Identity, op: Op, ref: ObjectRef, about: PrincipalRef | None
+    def demand(
+        self,
+        authority: Authority,
+        identity: Identity,
+        op: Op,
+        ref: ObjectRef,
+        about: PrincipalRef | None = None,
     ) -> Permit:
+        """As `permit`, inside a change, which keeps the refusal in the audit trail once it let go of the store."""
         found = examine(authority, identity, op, ref, about)
         if not found.holds:
-            raise _refusal(found)
+            raise Refused(found)
         if not found.exists:
             raise nothing_here(authority, ref)
-        return Permit(identity, op, ref, found.node, found.caller, authority, about)
+        permit = Permit(identity, op, ref, found.node, found.caller, authority, about)
+        if op not in EVEN_DISABLED:
+            self._in_use(permit)
+        return permit
 
     def _in_use(self, permit: Permit) -> None:
         for id, _ in permit.node.chain:
@@ -108,26 +115,15 @@ class Kernel:
     def change(self, *permits: Permit) -> Iterator[Write]:
         """Change the store under these permits, which are decided again now that nothing else can change it."""
         first = permits[0]
-        withdrawn: Permit | None = None
         try:
             with self.store.write(first.identity.user, first.op.name.lower()) as tx:
                 authority = self.authority()
                 for permit in permits:
-                    withdrawn = permit
                     self._still(authority, permit)
-                withdrawn = None
                 yield tx
-        except Forbidden as refused:
+        except Refused as refused:
             # Kept only now: the audit trail cannot be written while the change holds the store.
-            if withdrawn is not None:
-                self.audit(
-                    withdrawn.identity,
-                    withdrawn.op,
-                    withdrawn.ref,
-                    authority.revision,
-                    allowed=False,
-                    reason=refused.hint,
-                )
+            self._audit_refusal(refused)
             raise
         for permit in permits:
             self.audit(
@@ -137,17 +133,21 @@ class Kernel:
     def _still(self, authority: Authority, permit: Permit) -> None:
         if authority.revision == permit.authority.revision:
             return
-        again = self._decide(authority, permit.identity, permit.op, permit.ref, permit.about)
+        again = self.demand(authority, permit.identity, permit.op, permit.ref, permit.about)
         if again.node.id != permit.node.id:
             raise Conflict(
                 f"{permit.ref.type} '{clip(permit.ref.full_name)}' was replaced by somebody else",
                 hint="read it again and retry",
             )
-        if permit.op not in EVEN_DISABLED:
-            self._in_use(again)
+
+    def _audit_refusal(self, refused: Refused) -> None:
+        found = refused.finding
+        self.audit(
+            found.identity, found.op, found.ref, found.authority.revision, allowed=False, reason=refused.hint
+        )
 
     def audit(
-        self, identity: Identity, op: Op, ref: ObjectRef, revision: int, *, allowed: bool, **details: object
+        self, identity: Identity, op: Op | Privilege, ref: ObjectRef, revision: int, *, allowed: bool, **details: object
     ) -> None:
         """Keep what was asked, by whom, and what was answered."""
         audit_log.record(self.store, _event(identity, op, ref, revision, allowed=allowed, **details))
@@ -161,7 +161,7 @@ class Kernel:
 
 
 def _event(
-    identity: Identity, op: Op, ref: ObjectRef, revision: int, *, allowed: bool, **details: object
+    identity: Identity, op: Op | Privilege, ref: ObjectRef, revision: int, *, allowed: bool, **details: object
 ) -> audit_log.Event:
     told = {"address": identity.address, "engine": identity.engine, **details}
     return audit_log.Event(
@@ -173,24 +173,4 @@ def _event(
         allowed=allowed,
         revision=revision,
         details={key: value for key, value in told.items() if value is not None},
-    )
-
-
-def _refusal(found: Finding) -> Forbidden:
-    identity, ref = found.identity, found.ref
-    if found.op in OUTSIDE:
-        reason = "only service admins may, as the server is configured"
-    elif found.caller.member is None:
-        reason = (
-            f"Current user {clip(identity.user)} doesn't exist in the metalake {clip(ref.metalake)}, "
-            "you should add the user to the metalake first"
-        )
-    else:
-        reason = found.explanation().summary
-    what = found.op.name.lower().replace("_", " ")
-    return Forbidden(
-        f"User '{clip(identity.user)}' is not authorized to perform operation '{what}' on metadata "
-        f"'{clip(ref.full_name)}'",
-        hint=reason,
-        about=ref.type,
     )

@@ -209,6 +209,12 @@ def owner(read: Read, object: int) -> PrincipalRecord | None:
     return None if row is None else _principal(row)
 
 
+def owned(read: Read, principals: Iterable[int]) -> list[int]:
+    """The objects that one of these principals owns."""
+    o = t.owners.c
+    return [row.object for row in read.execute(select(o.object).where(o.principal.in_(list(principals))))]
+
+
 def set_owner(tx: Write, object: int, principal: int) -> None:
     tx.execute(delete(t.owners).where(t.owners.c.object == object))
     tx.execute(insert(t.owners).values(object=object, principal=principal))
