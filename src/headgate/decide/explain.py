@@ -3,7 +3,7 @@
 import msgspec
 
 from headgate.decide.authority import Authority, Caller, Node
-from headgate.decide.operations import Op, condition
+from headgate.decide.operations import Op, required
 from headgate.decide.requirements import All, Any, Fact, Has, Is, Requirement, holds
 from headgate.decide.verdict import facts, satisfied
 from headgate.model.objects import ObjectRef, ObjectType
@@ -93,8 +93,8 @@ def explain(
     """
     asked = asked or authority.ref(node)
     known = facts(authority, caller, node) | extra
-    reason = _reason(authority, caller, node, condition(op).requirement, known)
-    answer = satisfied(condition(op).alternatives, known)
+    reason = _reason(authority, caller, node, required(op).requirement, known)
+    answer = satisfied(required(op).alternatives, known)
     return Explanation(
         allowed=answer,
         operation=op.name.lower(),

@@ -255,7 +255,7 @@ _PRIVILEGES: Final[dict[P, Operation]] = {
 }
 
 
-def condition(asked: Op | P) -> Operation:
+def required(asked: Op | P) -> Operation:
     """What is required for an operation, or for a privilege to be effective by itself."""
     return OPERATIONS[asked] if isinstance(asked, Op) else _PRIVILEGES[asked]
 

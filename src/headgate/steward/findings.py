@@ -4,7 +4,7 @@ import msgspec
 
 from headgate.decide import Authority, Caller, Explanation, Node, Op, explain
 from headgate.decide.authority import depth
-from headgate.decide.operations import condition
+from headgate.decide.operations import required
 from headgate.decide.requirements import Fact
 from headgate.decide.verdict import facts, satisfied
 from headgate.model.errors import Forbidden
@@ -89,7 +89,7 @@ def examine(
     caller = authority.caller(identity, node.metalake if node.chain else 0)
     extra = int(Fact.SELF) if about is not None and concerns(authority, caller, about) else 0
     known = facts(authority, caller, node) | extra
-    holds = satisfied(condition(op).alternatives, known)
+    holds = satisfied(required(op).alternatives, known)
     return Finding(identity, op, ref, node, caller, authority, extra, exists, holds)
 
 

@@ -97,12 +97,12 @@ class Kernel:
         if not found.exists:
             raise nothing_here(authority, ref)
         permit = Permit(identity, op, ref, found.node, found.caller, authority, about)
-        if op not in EVEN_DISABLED:
-            self._in_use(permit)
+        self._in_use(permit)
         return permit
 
     def _in_use(self, permit: Permit) -> None:
-        for id, _ in permit.node.chain:
+        chain = permit.node.chain[:-1] if permit.op in EVEN_DISABLED else permit.node.chain
+        for id, _ in chain:
             node = permit.authority.objects[id]
             if not node.in_use:
                 raise NotInUse(
@@ -147,7 +147,14 @@ class Kernel:
         )
 
     def audit(
-        self, identity: Identity, op: Op | Privilege, ref: ObjectRef, revision: int, *, allowed: bool, **details: object
+        self,
+        identity: Identity,
+        op: Op | Privilege,
+        ref: ObjectRef,
+        revision: int,
+        *,
+        allowed: bool,
+        **details: object,
     ) -> None:
         """Keep what was asked, by whom, and what was answered."""
         audit_log.record(self.store, _event(identity, op, ref, revision, allowed=allowed, **details))

@@ -1,6 +1,6 @@
 """Users and groups of a metalake: who is in it, what is known of them, who is in which group, who holds which role."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -34,13 +34,12 @@ class Principals:
         shown = OPERATIONS[permit.op].shown
         known = facts(permit.authority, permit.caller, permit.node)
         everyone = satisfied(shown, known)
+        assert satisfied(shown, known | Fact.SELF), "a list of principals shows people themselves"
         with self.kernel.store.read() as read:
             found = [
                 record
                 for record in access.principals(read, permit.node.id, kind)
-                if everyone
-                or concerns(permit.authority, permit.caller, PrincipalRef(kind, record.name))
-                and satisfied(shown, known | Fact.SELF)
+                if everyone or concerns(permit.authority, permit.caller, PrincipalRef(kind, record.name))
             ]
             return list(_described(read, found))
 
@@ -94,14 +93,14 @@ class Principals:
 
     # -- members of groups ----------------------------------------------------------------------------------------
 
-    def members(self, permit: Permit, group: str) -> list[PrincipalRecord]:
+    def members(self, permit: Permit, group: str) -> Sequence[PrincipalRecord]:
         with self.kernel.store.read() as read:
             record = present(read, permit.node.id, PrincipalRef(PrincipalKind.GROUP, group))
             return access.members(read, record.id)
 
     def set_members(
         self, permit: Permit, group: str, wanted: Iterable[PrincipalRef]
-    ) -> list[PrincipalRecord]:
+    ) -> Sequence[PrincipalRecord]:
         """Make exactly these the members of a group.
 
         INVARIANT: what a membership carries is given only by someone who could give it directly: roles of the group

@@ -1,6 +1,6 @@
 """Roles: what each allows and denies on which objects, who may see them, how privileges come and go."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -47,7 +47,7 @@ class Roles:
         nodes = permit.authority.children_of(permit.node.id, ObjectType.ROLE)
         return _names(permit, nodes)
 
-    def list_on(self, permit: Permit, ref: ObjectRef) -> list[str]:
+    def list_on(self, permit: Permit, ref: ObjectRef) -> Sequence[str]:
         """The names of the roles the caller may see that say something of an object.
 
         To someone who may not know whether the object is there, a missing one looks like one without roles.
