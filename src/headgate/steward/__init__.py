@@ -8,8 +8,12 @@ from headgate.catalogs import Registry
 from headgate.steward.catalogs import Catalogs
 from headgate.steward.kernel import Kernel
 from headgate.steward.metalakes import Metalakes
+from headgate.steward.owners import Owners
 from headgate.steward.partitions import Partitions
 from headgate.steward.permits import Permit
+from headgate.steward.principals import Principals
+from headgate.steward.questions import Questions
+from headgate.steward.roles import Roles
 from headgate.steward.schemas import Schemas
 from headgate.steward.statistics import Statistics
 from headgate.steward.tables import Tables
@@ -31,3 +35,7 @@ class Steward:
         self.tables = Tables(self.kernel, self.catalogs)
         self.partitions = Partitions(self.tables)
         self.statistics = Statistics(self.kernel)
+        self.principals = Principals(self.kernel)
+        self.roles = Roles(self.kernel)
+        self.owners = Owners(self.kernel)
+        self.questions = Questions(self.kernel)
