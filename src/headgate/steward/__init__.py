@@ -6,6 +6,7 @@ the question was asked) and plain values. Goes out: records and frozen values. K
 
 from headgate.catalogs import Registry
 from headgate.steward.catalogs import Catalogs
+from headgate.steward.iceberg import IcebergTables
 from headgate.steward.kernel import Kernel
 from headgate.steward.metalakes import Metalakes
 from headgate.steward.owners import Owners
@@ -33,6 +34,7 @@ class Steward:
         self.catalogs = Catalogs(self.kernel, Registry(store, warehouse))
         self.schemas = Schemas(self.kernel, self.catalogs)
         self.tables = Tables(self.kernel, self.catalogs)
+        self.iceberg = IcebergTables(self.kernel, self.tables)
         self.partitions = Partitions(self.tables)
         self.statistics = Statistics(self.kernel)
         self.principals = Principals(self.kernel)
