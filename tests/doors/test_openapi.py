@@ -55,8 +55,8 @@ def test_a_stranger_gets_nothing_out_of_any_route_of_a_metalake(api: Api) -> Non
     for path, method, _ in operations(document(api)):
         if "{metalake}" in path:
             type, name = ("table", "x.x.x") if "statistics" in path else ("catalog", "x")
-                named = path.replace("{type}", type).replace("{fullName}", name)
-                concrete = re.sub(r"\{[^}]+\}", "x", named)
+            named = path.replace("{type}", type).replace("{fullName}", name)
+            concrete = re.sub(r"\{[^}]+\}", "x", named)
             assert api("stranger", method, concrete, {}).status_code == 403, f"{method} {path}"
 
 

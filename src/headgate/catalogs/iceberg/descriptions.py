@@ -62,9 +62,9 @@ def made(definition: t.TableDefinition, location: str, id: uuid.UUID) -> Json:
         properties[COMMENT] = definition.comment
     return table_metadata.create(
         location,
-        schema.model_dump(),
-        partition_spec=spec.model_dump(),
-        write_order=order.model_dump(),
+        schema.model_dump(mode="json"),
+        partition_spec=spec.model_dump(mode="json"),
+        write_order=order.model_dump(mode="json"),
         properties=properties,
         id=id,
     )
@@ -142,7 +142,7 @@ def _schema_updates(before: TableMetadata, after: TableMetadata) -> list[Json]:
     if schema == before.schema():
         return []
     return [
-        {"action": "add-schema", "schema": schema.model_dump()},
+        {"action": "add-schema", "schema": schema.model_dump(mode="json")},
         {"action": "set-current-schema", "schema-id": table_metadata.LAST_ADDED},
     ]
 
