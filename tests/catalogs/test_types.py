@@ -14,7 +14,20 @@ from headgate.model.errors import IllegalArgument
 from headgate.model.secrets import is_secret
 
 plain = st.sampled_from(
-    ["boolean", "integer", "long", "float", "double", "date", "time", "timestamp", "timestamp_tz", "string", "uuid", "binary"]
+    [
+        "boolean",
+        "integer",
+        "long",
+        "float",
+        "double",
+        "date",
+        "time",
+        "timestamp",
+        "timestamp_tz",
+        "string",
+        "uuid",
+        "binary",
+    ]
 )
 sized = st.one_of(
     st.builds(lambda p, s: f"decimal({p},{min(p, s)})", st.integers(1, 38), st.integers(0, 38)),

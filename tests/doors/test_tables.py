@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from headgate.steward import Steward
+from headgate.catalogs.native import Native
 from headgate.store import pointers
 from tests.conftest import Api
 from tests.people import People
@@ -232,14 +232,12 @@ def test_a_catalog_without_tables_says_so(api: Api) -> None:
         assert (answer.status_code, answer.json()["code"]) == (405, 1006)
 
 
-def test_two_alters_at_once_lose_nothing(api: Api, steward: Steward) -> None:
+def test_two_alters_at_once_lose_nothing(api: Api) -> None:
     """One of two alters from the same state gets 409; what was acknowledged is there."""
     sales(api)
     answers: dict[str, int] = {}
-    tables = steward.tables
     meet = threading.Barrier(2, timeout=20)
-    adapter = type(tables.catalogs.adapter(_permit(steward)))
-    original = adapter.alter_table
+    original = Native.alter_table
 
     def together(self: Any, *args: Any) -> Any:
         staged = original(self, *args)
@@ -251,7 +249,7 @@ def test_two_alters_at_once_lose_nothing(api: Api, steward: Steward) -> None:
         answers[name] = api("admin", "PUT", f"{TABLES}/t", body).status_code
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(adapter, "alter_table", together)
+        patch.setattr(Native, "alter_table", together)
         threads = [threading.Thread(target=add, args=(name,)) for name in ("x", "y")]
         for thread in threads:
             thread.start()
@@ -263,13 +261,29 @@ def test_two_alters_at_once_lose_nothing(api: Api, steward: Steward) -> None:
     assert [c["name"] for c in columns] == ["id", "region", "at", won]
 
 
-def _permit(steward: Steward) -> Any:
-    from headgate.decide import Op
-    from headgate.model.objects import ObjectRef, ObjectType
-    from headgate.model.principals import Identity
+def test_of_two_who_create_one_table_at_once_one_does(api: Api, tmp_path: Path) -> None:
+    meet = threading.Barrier(2, timeout=20)
+    answers: list[int] = []
+    original = Native.create_table
 
-    ref = ObjectRef("lake", ObjectType.TABLE, ("cat", "s", "t"))
-    return steward.kernel.permit(Identity("admin"), Op.ALTER_TABLE, ref)
+    def together(self: Any, *args: Any) -> Any:
+        staged = original(self, *args)
+        meet.wait()
+        return staged
+
+    def create() -> None:
+        answers.append(api("admin", "POST", TABLES, SALES).status_code)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Native, "create_table", together)
+        threads = [threading.Thread(target=create) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert sorted(answers) == [200, 409]
+    assert len(list(tmp_path.rglob("*.metadata.json"))) == 1
+    assert api("admin", "GET", f"{TABLES}/t").status_code == 200
 
 
 def test_a_crash_before_the_transaction_commits_leaves_the_table_as_it_was(
