@@ -13,7 +13,7 @@ import msgspec
 
 from headgate.decide import Op
 from headgate.model.errors import HeadgateError, IllegalArgument, NotFound
-from headgate.model.objects import ObjectRef
+from headgate.model.objects import ObjectRef, ObjectType
 from headgate.model.principals import Identity
 from headgate.steward import Permit, Steward
 
@@ -80,6 +80,9 @@ class Answer(msgspec.Struct, frozen=True):
     media: str = "application/json"
 
 
+Requirement = Op | Open | dict[ObjectType, Op]
+"""One operation, or for a route about objects of any type the operation of each type."""
+
 Target = Callable[[Call], ObjectRef]
 Handler = Callable[[Call], Any]
 
@@ -89,13 +92,15 @@ class Route(msgspec.Struct, frozen=True):
 
     method: str
     path: str
-    requires: Op | Open
+    requires: Requirement
     target: Target | None
     handler: Handler
     body: Any = None
     query: tuple[str, ...] = ()
     absent: Any = None
     """The answer when the object itself is not there, for operations that take that as done."""
+    versions: tuple[int, ...] = (1,)
+    """The versions of the door's media type that are spoken here."""
 
     @property
     def segments(self) -> tuple[str, ...]:
@@ -117,20 +122,31 @@ class Routes:
         self,
         method: str,
         path: str,
-        requires: Op | Open,
+        requires: Requirement,
         target: Target | None = None,
         *,
         body: Any = None,
         query: Iterable[str] = (),
         absent: Any = None,
+        versions: tuple[int, ...] = (1,),
     ) -> Callable[[Handler], Handler]:
         """Register a handler. `target` names the object from the call; `body` is the type its JSON must have."""
-        if isinstance(requires, Op) and target is None:
+        if not isinstance(requires, Open) and target is None:
             raise TypeError(f"{method} {path} requires {requires} but does not say of which object")
 
         def register(handler: Handler) -> Handler:
             self.routes.append(
-                Route(method, self.prefix + path, requires, target, handler, body, tuple(query), absent)
+                Route(
+                    method,
+                    self.prefix + path,
+                    requires,
+                    target,
+                    handler,
+                    body,
+                    tuple(query),
+                    absent,
+                    versions,
+                )
             )
             return handler
 
@@ -153,7 +169,7 @@ class Router:
         self._root = _Branch()
         for route in routes:
             # INVARIANT: whatever a route answers was required of the caller; one that requires nothing says so by name.
-            if not isinstance(route.requires, Op | Open):
+            if not isinstance(route.requires, Op | Open | dict):
                 raise TypeError(f"{route.method} {route.path} has no requirement: refusing to start")
             branch = self._root
             for segment in route.segments:
@@ -215,18 +231,31 @@ def query_of(raw: bytes) -> dict[str, str]:
 
 def perform(route: Route, call: Call) -> Any:
     """Ask for the permit, read the body, let the handler act. Runs in a worker thread."""
-    if isinstance(route.requires, Op):
+    if not isinstance(route.requires, Open):
         assert route.target is not None
         ref = route.target(call)
         try:
-            call.permit = call.ask(route.requires, ref)
+            call.permit = call.ask(_operation(route.requires, ref), ref)
         except NotFound as missing:
+            if isinstance(route.requires, dict):
+                raise NotFound(missing.message, hint=missing.hint, about="metadata-object") from None
             if route.absent is None or missing.about != ref.type:
                 raise
             return route.absent
     if route.body is not None:
         call.body = read_body(call.raw, route.body)
     return route.handler(call)
+
+
+def _operation(requires: Op | dict[ObjectType, Op], ref: ObjectRef) -> Op:
+    if isinstance(requires, Op):
+        return requires
+    op = requires.get(ref.type)
+    if op is None:
+        raise IllegalArgument(
+            f"this cannot be asked of a {ref.type}", hint=f"it can of {', '.join(sorted(requires))}"
+        )
+    return op
 
 
 def read_body(raw: bytes, type: Any) -> Any:

@@ -4,9 +4,13 @@ The kernel decides and hands out permits; each part acts under a permit, journal
 the question was asked) and plain values. Goes out: records and frozen values. Knows nothing of HTTP.
 """
 
+from headgate.decide import Op
+from headgate.model.objects import ObjectType
 from headgate.steward.kernel import Kernel
+from headgate.steward.labels import Columns, Labels
 from headgate.steward.metalakes import Metalakes
 from headgate.steward.permits import Permit
+from headgate.steward.policies import Policies
 from headgate.store import Store
 
 __all__ = ["Permit", "Steward"]
@@ -18,3 +22,6 @@ class Steward:
     def __init__(self, store: Store, *, service_admins: frozenset[str] = frozenset()) -> None:
         self.kernel = Kernel(store, service_admins)
         self.metalakes = Metalakes(self.kernel)
+        columns: Columns = lambda table: {}  # noqa: E731
+        self.tags = Labels(self.kernel, ObjectType.TAG, Op.LIST_TAGS, columns)
+        self.policies = Policies(self.kernel, columns)

@@ -3,11 +3,11 @@
 import re
 from typing import Final
 
-from headgate.doors.gravitino import errors, info, metalakes
-from headgate.doors.routing import Answer
+from headgate.doors.gravitino import errors, info, metalakes, policies, tags
+from headgate.doors.routing import Answer, Route
 from headgate.model.errors import HeadgateError, IllegalArgument
 
-PARTS: Final = (info, metalakes)
+PARTS: Final = (info, metalakes, tags, policies)
 
 _ACCEPT: Final = re.compile(r"application/vnd\.gravitino\.v(\d+)\+json")
 
@@ -23,10 +23,11 @@ class GravitinoDoor:
     def __init__(self) -> None:
         self.routes = [route for part in PARTS for route in part.routes.routes]
 
-    def admit(self, headers: dict[str, str]) -> None:
+    def admit(self, headers: dict[str, str], route: Route | None) -> None:
         accept = headers.get("accept", "")
         asked = _ACCEPT.search(accept) or _ACCEPT.search(headers.get("content-type", ""))
-        if asked is not None and asked[1] != "1":
+        spoken = (1,) if route is None else route.versions
+        if asked is not None and asked[1] not in map(str, spoken):
             raise UnknownMediaVersion(
                 f"version {asked[1][:20]} of the API is not spoken here", hint="ask for version 1"
             )

@@ -105,6 +105,19 @@ def page(call: Call, items: Sequence[T], key: Callable[[T], str]) -> tuple[list[
     return given, base64.urlsafe_b64encode(key(given[-1]).encode()).decode() if more else None
 
 
+def metadata_objects(call: Call, refs: list[ObjectRef]) -> dict[str, Any]:
+    """A page of objects of any type, each by type and full name."""
+    found, token = page(call, sorted(refs, key=_place), _place)
+    return ok(
+        metadataObjects=[{"type": ref.type.value, "fullName": ref.full_name} for ref in found],
+        nextPageToken=token,
+    )
+
+
+def _place(ref: ObjectRef) -> str:
+    return f"{ref.type} {ref.full_name}"
+
+
 # -- updates ----------------------------------------------------------------------------------------------------
 
 
