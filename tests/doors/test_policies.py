@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from headgate.model.objects import ObjectType
-from headgate.model.privileges import Privilege
-from headgate.store import Store
+from headgate.steward import Steward
 from tests.conftest import Api
-from tests.doors.lake import LAKE, Lake
+from tests.doors.lake import LAKE, put_object
+from tests.people import People
 
 CONTENT = {
     "customRules": {"r": {"deep": [1]}},
@@ -17,14 +17,15 @@ CONTENT = {
 }
 
 
-@pytest.fixture
-def lake(store: Store) -> Lake:
-    lake = Lake(store)
-    lake.put("cat", ObjectType.CATALOG)
-    lake.put("cat.s", ObjectType.SCHEMA)
-    lake.put("cat.s.t", ObjectType.TABLE)
-    lake.user("ann")
-    return lake
+@pytest.fixture(autouse=True)
+def lake(api: Api, steward: Steward, people: People) -> None:
+    api("admin", "POST", "/api/metalakes", {"name": "lake"})
+    catalog = {"name": "cat", "type": "relational", "provider": "lakehouse-iceberg"}
+    assert api("admin", "POST", f"{LAKE}/catalogs", catalog).status_code == 200
+    assert api("admin", "POST", f"{LAKE}/catalogs/cat/schemas", {"name": "s"}).status_code == 200
+    for table in ("t", "u"):
+        put_object(steward, "cat.s", ObjectType.TABLE, table)
+    people.join("ann")
 
 
 def define(api: Api, name: str = "p", user: str = "admin", **more: Any) -> Any:
@@ -32,7 +33,7 @@ def define(api: Api, name: str = "p", user: str = "admin", **more: Any) -> Any:
     return api(user, "POST", f"{LAKE}/policies", body)
 
 
-def test_policies_are_created_listed_altered_enabled_and_dropped(api: Api, lake: Lake) -> None:
+def test_policies_are_created_listed_altered_enabled_and_dropped(api: Api, people: People) -> None:
     made = define(api, comment="c").json()["policy"]
     assert (made["policyType"], made["enabled"], made["comment"]) == ("custom", True, "c")
     assert made["content"] == {**CONTENT, "supportedObjectTypes": ["catalog", "table"]}
@@ -56,7 +57,7 @@ def test_policies_are_created_listed_altered_enabled_and_dropped(api: Api, lake:
     assert api("admin", "GET", f"{LAKE}/policies/r").json()["type"] == "NoSuchPolicyException"
 
 
-def test_the_content_must_be_what_the_type_prescribes(api: Api, lake: Lake) -> None:
+def test_the_content_must_be_what_the_type_prescribes(api: Api, people: People) -> None:
     wrong: list[dict[str, Any]] = [
         {"policyType": "row_filter"},
         {"content": {}},
@@ -84,7 +85,7 @@ def test_the_content_must_be_what_the_type_prescribes(api: Api, lake: Lake) -> N
         assert api("admin", "PUT", f"{LAKE}/policies/q", {"updates": [update]}).status_code == 400
 
 
-def test_policies_hang_on_objects_and_are_inherited(api: Api, lake: Lake) -> None:
+def test_policies_hang_on_objects_and_are_inherited(api: Api, people: People) -> None:
     define(api, "p")
     define(api, "q")
     place = f"{LAKE}/objects/catalog/cat/policies"
@@ -105,7 +106,7 @@ def test_policies_hang_on_objects_and_are_inherited(api: Api, lake: Lake) -> Non
     assert api("admin", "POST", table, {}).json()["code"] == 1001
 
 
-def test_only_those_with_the_privilege_touch_policies(api: Api, lake: Lake) -> None:
+def test_only_those_with_the_privilege_touch_policies(api: Api, people: People) -> None:
     define(api)
     assert define(api, "x", user="ann").status_code == 403
     for method, path, body in (
@@ -119,11 +120,11 @@ def test_only_those_with_the_privilege_touch_policies(api: Api, lake: Lake) -> N
     ):
         assert api("ann", method, LAKE + path, body).status_code == 403, path
     assert api("ann", "GET", f"{LAKE}/policies").json()["names"] == []
-    lake.grant("ann", lake.id, Privilege.APPLY_POLICY, Privilege.USE_CATALOG)
+    people.may("ann", "APPLY_POLICY USE_CATALOG", "metalake", "lake")
     assert api("ann", "GET", f"{LAKE}/policies").json()["names"] == ["p"]
     body = {"policiesToAdd": ["p"]}
     assert api("ann", "POST", f"{LAKE}/objects/catalog/cat/policies", body).status_code == 200
     assert api("ann", "POST", f"{LAKE}/objects/table/cat.s.t/policies", body).status_code == 403
     assert api("ann", "PATCH", f"{LAKE}/policies/p", {"enable": False}).status_code == 403
-    lake.disable(lake.id)
+    api("admin", "PATCH", LAKE, {"inUse": False})
     assert define(api, "y").json()["code"] == 1009

@@ -6,11 +6,11 @@ import pytest
 
 from headgate.decide import Authority
 from headgate.model.objects import ObjectType
-from headgate.model.privileges import Privilege
 from headgate.steward import Steward
 from headgate.store import Store, snapshot
 from tests.conftest import Api
-from tests.doors.lake import LAKE, Lake
+from tests.doors.lake import LAKE, id_of, put_object
+from tests.people import People
 
 V2 = {
     "Accept": "application/vnd.gravitino.v2+json",
@@ -18,16 +18,16 @@ V2 = {
 }
 
 
-@pytest.fixture
-def lake(store: Store, steward: Steward) -> Lake:
-    lake = Lake(store)
-    lake.put("cat", ObjectType.CATALOG)
-    lake.put("cat.s", ObjectType.SCHEMA)
-    lake.put("cat.s.t", ObjectType.TABLE)
-    lake.put("cat.s.u", ObjectType.TABLE)
+@pytest.fixture(autouse=True)
+def lake(api: Api, steward: Steward, people: People) -> None:
+    api("admin", "POST", "/api/metalakes", {"name": "lake"})
+    catalog = {"name": "cat", "type": "relational", "provider": "lakehouse-iceberg"}
+    assert api("admin", "POST", f"{LAKE}/catalogs", catalog).status_code == 200
+    assert api("admin", "POST", f"{LAKE}/catalogs/cat/schemas", {"name": "s"}).status_code == 200
+    for table in ("t", "u"):
+        put_object(steward, "cat.s", ObjectType.TABLE, table)
+    people.join("ann")
     steward.tags.columns = lambda table: {"id": 1, "email": 2}
-    lake.user("ann")
-    return lake
 
 
 def tag(api: Api, name: str, **more: Any) -> None:
@@ -40,7 +40,7 @@ def put(api: Api, user: str, place: str, *add: Any, remove: tuple[Any, ...] = ()
     return api(user, "POST", f"{LAKE}/objects/{place}/tags", body, **more)
 
 
-def test_tags_are_created_listed_altered_and_dropped(api: Api, lake: Lake) -> None:
+def test_tags_are_created_listed_altered_and_dropped(api: Api, people: People) -> None:
     made = api(
         "admin", "POST", f"{LAKE}/tags", {"name": "pii", "comment": "c", "properties": {"k": "v"}}
     ).json()["tag"]
@@ -68,7 +68,7 @@ def test_tags_are_created_listed_altered_and_dropped(api: Api, lake: Lake) -> No
     assert api("admin", "DELETE", f"{LAKE}/tags/personal").json() == {"code": 0, "dropped": False}
 
 
-def test_a_tag_name_stands_for_one_tag_and_must_be_a_name(api: Api, lake: Lake) -> None:
+def test_a_tag_name_stands_for_one_tag_and_must_be_a_name(api: Api, people: People) -> None:
     tag(api, "pii")
     tag(api, "geo")
     again = api("admin", "POST", f"{LAKE}/tags", {"name": "pii"})
@@ -79,7 +79,7 @@ def test_a_tag_name_stands_for_one_tag_and_must_be_a_name(api: Api, lake: Lake) 
         assert api("admin", "POST", f"{LAKE}/tags", body).json()["code"] == 1001, body
 
 
-def test_only_those_with_the_privilege_create_see_apply_and_change_tags(api: Api, lake: Lake) -> None:
+def test_only_those_with_the_privilege_create_see_apply_and_change_tags(api: Api, people: People) -> None:
     tag(api, "pii")
     assert api("ann", "POST", f"{LAKE}/tags", {"name": "x"}).status_code == 403
     for method, path, body in (
@@ -93,26 +93,21 @@ def test_only_those_with_the_privilege_create_see_apply_and_change_tags(api: Api
         assert api("ann", method, LAKE + path, body).status_code == 403, path
         assert api("stranger", method, LAKE + path, body).status_code == 403, path
     assert api("ann", "GET", f"{LAKE}/tags").json()["names"] == []
-    lake.grant("ann", lake.object("pii", ObjectType.TAG), Privilege.APPLY_TAG)
+    people.may("ann", "APPLY_TAG", "tag", "pii")
     assert api("ann", "GET", f"{LAKE}/tags").json()["names"] == ["pii"]
     assert api("ann", "GET", f"{LAKE}/tags/pii").status_code == 200
     # To apply the tag she must also be able to load what it goes on.
     assert put(api, "ann", "table/cat.s.t", "pii").status_code == 403
-    lake.grant(
-        "ann",
-        lake.id,
-        Privilege.USE_CATALOG,
-        Privilege.USE_SCHEMA,
-        Privilege.SELECT_TABLE,
-        Privilege.CREATE_TAG,
-    )
+    people.may("ann", "USE_CATALOG USE_SCHEMA SELECT_TABLE CREATE_TAG", "metalake", "lake")
     assert put(api, "ann", "table/cat.s.t", "pii").json()["names"] == ["pii"]
     assert api("ann", "POST", f"{LAKE}/tags", {"name": "own"}).status_code == 200
     assert api("ann", "DELETE", f"{LAKE}/tags/pii").status_code == 403
     assert api("ann", "DELETE", f"{LAKE}/tags/own").json()["dropped"] is True
 
 
-def test_an_object_has_its_own_tags_and_those_from_above_and_the_nearest_wins(api: Api, lake: Lake) -> None:
+def test_an_object_has_its_own_tags_and_those_from_above_and_the_nearest_wins(
+    api: Api, people: People
+) -> None:
     for name in ("a", "b", "c", "d"):
         tag(api, name)
     assert put(api, "admin", "catalog/cat", {"name": "a", "value": "top"}, "b").json()["names"] == ["a", "b"]
@@ -141,11 +136,11 @@ def test_an_object_has_its_own_tags_and_those_from_above_and_the_nearest_wins(ap
     assert (missing.status_code, missing.json()["type"]) == (404, "NoSuchTagException")
 
 
-def test_associating_is_all_or_nothing(api: Api, lake: Lake) -> None:
+def test_associating_is_all_or_nothing(api: Api, people: People) -> None:
     for name in ("a", "b"):
         tag(api, name)
-    lake.grant("ann", lake.id, Privilege.USE_CATALOG, Privilege.USE_SCHEMA, Privilege.SELECT_TABLE)
-    lake.grant("ann", lake.object("a", ObjectType.TAG), Privilege.APPLY_TAG)
+    people.may("ann", "USE_CATALOG USE_SCHEMA SELECT_TABLE", "metalake", "lake")
+    people.may("ann", "APPLY_TAG", "tag", "a")
     names = lambda: api("admin", "GET", f"{LAKE}/objects/table/cat.s.t/tags").json()["names"]
     assert put(api, "ann", "table/cat.s.t", "a", "b").status_code == 403
     assert names() == []
@@ -163,7 +158,7 @@ def test_associating_is_all_or_nothing(api: Api, lake: Lake) -> None:
     assert names() == ["b"]
 
 
-def test_a_value_is_one_of_those_the_tag_allows(api: Api, lake: Lake) -> None:
+def test_a_value_is_one_of_those_the_tag_allows(api: Api, people: People) -> None:
     tag(api, "geo", allowedValues=["eu", "us"])
     wrong = put(api, "admin", "table/cat.s.t", {"name": "geo", "value": "mars"}, headers=V2)
     assert (wrong.status_code, wrong.json()["code"]) == (400, 1001)
@@ -185,14 +180,14 @@ def test_a_value_is_one_of_those_the_tag_allows(api: Api, lake: Lake) -> None:
     assert put(api, "admin", "table/cat.s.u", {"name": "geo", "value": "x" * 300}).status_code == 400
 
 
-def test_version_two_of_the_api_is_spoken_only_where_tags_have_values(api: Api, lake: Lake) -> None:
+def test_version_two_of_the_api_is_spoken_only_where_tags_have_values(api: Api, people: People) -> None:
     tag(api, "geo")
     assert put(api, "admin", "table/cat.s.t", {"name": "geo"}, headers=V2).status_code == 200
     assert api("admin", "GET", f"{LAKE}/tags", headers=V2).status_code == 406
     assert api("admin", "GET", f"{LAKE}/objects/table/cat.s.t/tags", headers=V2).status_code == 406
 
 
-def test_where_a_tag_is_shows_only_what_the_caller_can_load(api: Api, lake: Lake) -> None:
+def test_where_a_tag_is_shows_only_what_the_caller_can_load(api: Api, people: People) -> None:
     tag(api, "pii")
     for place in ("table/cat.s.t", "table/cat.s.u", "column/cat.s.t.email", "catalog/cat"):
         assert put(api, "admin", place, "pii").status_code == 200
@@ -203,23 +198,23 @@ def test_where_a_tag_is_shows_only_what_the_caller_can_load(api: Api, lake: Lake
         ("table", "cat.s.t"),
         ("table", "cat.s.u"),
     ]
-    lake.grant("ann", lake.id, Privilege.APPLY_TAG, Privilege.USE_CATALOG, Privilege.USE_SCHEMA)
-    lake.grant("ann", lake.ids["cat.s.t"], Privilege.SELECT_TABLE)
+    people.may("ann", "APPLY_TAG USE_CATALOG USE_SCHEMA", "metalake", "lake")
+    people.may("ann", "SELECT_TABLE", "table", "cat.s.t")
     seen = api("ann", "GET", f"{LAKE}/tags/pii/objects").json()["metadataObjects"]
     assert [o["fullName"] for o in seen] == ["cat", "cat.s.t.email", "cat.s.t"]
 
 
-def test_tags_the_caller_may_not_load_are_not_told_of_an_object(api: Api, lake: Lake) -> None:
+def test_tags_the_caller_may_not_load_are_not_told_of_an_object(api: Api, people: People) -> None:
     tag(api, "open")
     tag(api, "secret")
     put(api, "admin", "table/cat.s.t", "open", "secret")
-    lake.grant("ann", lake.id, Privilege.USE_CATALOG, Privilege.USE_SCHEMA, Privilege.SELECT_TABLE)
-    lake.grant("ann", lake.object("open", ObjectType.TAG), Privilege.APPLY_TAG)
+    people.may("ann", "USE_CATALOG USE_SCHEMA SELECT_TABLE", "metalake", "lake")
+    people.may("ann", "APPLY_TAG", "tag", "open")
     assert api("ann", "GET", f"{LAKE}/objects/table/cat.s.t/tags").json()["names"] == ["open"]
     assert api("ann", "GET", f"{LAKE}/objects/table/cat.s.t/tags/secret").status_code == 403
 
 
-def test_a_tag_follows_the_column_and_not_its_name(api: Api, lake: Lake, steward: Steward) -> None:
+def test_a_tag_follows_the_column_and_not_its_name(api: Api, people: People, steward: Steward) -> None:
     tag(api, "pii")
     put(api, "admin", "column/cat.s.t.email", "pii")
     steward.tags.columns = lambda table: {"id": 1, "mail": 2, "email": 3}
@@ -229,7 +224,7 @@ def test_a_tag_follows_the_column_and_not_its_name(api: Api, lake: Lake, steward
     assert (gone.status_code, gone.json()["type"]) == (404, "NoSuchMetadataObjectException")
 
 
-def test_what_cannot_be_tagged_is_refused(api: Api, lake: Lake) -> None:
+def test_what_cannot_be_tagged_is_refused(api: Api, people: People) -> None:
     tag(api, "pii")
     assert put(api, "admin", "tag/pii", "pii").json()["code"] == 1001
     assert put(api, "admin", "nonsense/pii", "pii").json()["code"] == 1001
@@ -240,7 +235,7 @@ def test_what_cannot_be_tagged_is_refused(api: Api, lake: Lake) -> None:
     assert api("admin", "POST", f"{LAKE}/objects/table/cat.s.t/tags", {}).json()["code"] == 1001
 
 
-def test_the_deprecated_paths_answer_the_same(api: Api, lake: Lake) -> None:
+def test_the_deprecated_paths_answer_the_same(api: Api, people: People) -> None:
     tag(api, "pii")
     body = {"tagsToAdd": ["pii"], "tagsToRemove": []}
     assert api("admin", "POST", f"{LAKE}/tags/table/cat.s.t", body).json()["names"] == ["pii"]
@@ -248,19 +243,19 @@ def test_the_deprecated_paths_answer_the_same(api: Api, lake: Lake) -> None:
     assert api("admin", "GET", f"{LAKE}/tags/table/cat.s.t/pii").json()["tag"]["inherited"] is False
 
 
-def test_nothing_is_tagged_below_what_is_out_of_use(api: Api, lake: Lake) -> None:
+def test_nothing_is_tagged_below_what_is_out_of_use(api: Api, people: People) -> None:
     tag(api, "pii")
-    lake.disable(lake.ids["cat"])
+    api("admin", "PATCH", f"{LAKE}/catalogs/cat", {"inUse": False})
     refused = put(api, "admin", "table/cat.s.t", "pii")
     assert (refused.status_code, refused.json()["code"]) == (409, 1009)
     assert refused.json()["type"] == "CatalogNotInUseException"
-    lake.disable(lake.id)
+    api("admin", "PATCH", LAKE, {"inUse": False})
     refused = api("admin", "POST", f"{LAKE}/tags", {"name": "x"})
     assert (refused.json()["code"], refused.json()["type"]) == (1009, "MetalakeNotInUseException")
 
 
 def test_the_authority_knows_labels_the_same_from_the_journal_and_from_scratch(
-    api: Api, lake: Lake, steward: Steward, store: Store
+    api: Api, people: People, steward: Steward, store: Store
 ) -> None:
     def same() -> Authority:
         at, changes = snapshot.everything(store)
@@ -273,7 +268,7 @@ def test_the_authority_knows_labels_the_same_from_the_journal_and_from_scratch(
     tag(api, "b", allowedValues=["x"])
     put(api, "admin", "table/cat.s.t", "a", {"name": "b", "value": "x"})
     put(api, "admin", "column/cat.s.t.email", "a")
-    table = lake.ids["cat.s.t"]
+    table = id_of(steward, "table", "cat.s.t")
     assert [(x.field, x.value) for x in same().labels[table]] == [(0, None), (0, "x"), (2, None)]
     put(api, "admin", "table/cat.s.t", remove=("b",))
     assert len(same().labels[table]) == 2
@@ -283,5 +278,5 @@ def test_the_authority_knows_labels_the_same_from_the_journal_and_from_scratch(
     with store.write("admin", "test") as tx:
         from headgate.store import objects
 
-        objects.drop(tx, lake.ids["cat.s"])
+        objects.drop(tx, id_of(steward, "schema", "cat.s"))
     assert len(same().labels) == 0

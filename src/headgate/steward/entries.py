@@ -6,9 +6,10 @@ from typing import Any
 from headgate.decide import Node, Op, visible
 from headgate.model.objects import ObjectType, checked_name
 from headgate.steward.kernel import Kernel
+from headgate.steward.ownership import created
 from headgate.steward.permits import Permit
 from headgate.steward.updates import Updates
-from headgate.store import Write, access, objects
+from headgate.store import objects
 from headgate.store.records import ObjectRecord
 
 Body = dict[str, Any]
@@ -41,26 +42,15 @@ class Entries:
         properties: dict[str, str],
         body: Body | None = None,
         *,
-        meanwhile: Callable[[Write, int], None] | None = None,
+        meanwhile: Callable[[ObjectRecord], None] | None = None,
     ) -> ObjectRecord:
         """Add an object under the one the permit is for; who makes it owns it. `meanwhile` acts in the same change."""
         checked_name(name, _word(self.type))
         with self.kernel.change(permit) as tx:
-            id = objects.create(
-                tx,
-                permit.node.id,
-                permit.node.metalake,
-                self.type,
-                name,
-                comment=comment,
-                properties=properties,
-                body=body,
-            )
-            assert permit.caller.member is not None, "whoever may create is a user of the metalake"
-            access.set_owner(tx, id, permit.caller.member)
+            made = created(tx, permit, self.type, name, comment=comment, properties=properties, body=body)
             if meanwhile is not None:
-                meanwhile(tx, id)
-            return objects.present(tx, id)
+                meanwhile(made)
+            return made
 
     def load(self, permit: Permit) -> ObjectRecord:
         with self.kernel.store.read() as read:

@@ -3,11 +3,11 @@
 import re
 from typing import Final
 
-from headgate.doors.gravitino import errors, info, metalakes, policies, tags
+from headgate.doors.gravitino import catalogs, errors, info, metalakes, policies, schemas, tags
 from headgate.doors.routing import Answer, Route
 from headgate.model.errors import HeadgateError, IllegalArgument
 
-PARTS: Final = (info, metalakes, tags, policies)
+PARTS: Final = (info, metalakes, catalogs, schemas, tags, policies)
 
 _ACCEPT: Final = re.compile(r"application/vnd\.gravitino\.v(\d+)\+json")
 
