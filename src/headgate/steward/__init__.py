@@ -8,6 +8,7 @@ from headgate.catalogs import Registry
 from headgate.decide import Op
 from headgate.model.objects import ObjectType
 from headgate.steward.catalogs import Catalogs
+from headgate.steward.filesets import Filesets
 from headgate.steward.kernel import Kernel
 from headgate.steward.labels import Columns, Labels
 from headgate.steward.metalakes import Metalakes
@@ -32,3 +33,4 @@ class Steward:
         columns: Columns = lambda table: {}  # noqa: E731
         self.tags = Labels(self.kernel, ObjectType.TAG, Op.LIST_TAGS, columns)
         self.policies = Policies(self.kernel, columns)
+        self.filesets = Filesets(self.catalogs, warehouse)

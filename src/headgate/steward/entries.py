@@ -9,7 +9,7 @@ from headgate.steward.kernel import Kernel
 from headgate.steward.ownership import created
 from headgate.steward.permits import Permit
 from headgate.steward.updates import Updates
-from headgate.store import objects
+from headgate.store import Write, objects
 from headgate.store.records import ObjectRecord
 
 Body = dict[str, Any]
@@ -40,17 +40,13 @@ class Entries:
         name: str,
         comment: str | None,
         properties: dict[str, str],
-        body: Body | None = None,
-        *,
-        meanwhile: Callable[[ObjectRecord], None] | None = None,
+        body: Body | Callable[[Write], Body] | None = None,
     ) -> ObjectRecord:
-        """Add an object under the one the permit is for; who makes it owns it. `meanwhile` acts in the same change."""
+        """Add an object under the one the permit is for; who makes it owns it. A body may be worked out in the change."""
         checked_name(name, _word(self.type))
         with self.kernel.change(permit) as tx:
-            made = created(tx, permit, self.type, name, comment=comment, properties=properties, body=body)
-            if meanwhile is not None:
-                meanwhile(made)
-            return made
+            kept = body(tx) if callable(body) else body
+            return created(tx, permit, self.type, name, comment=comment, properties=properties, body=kept)
 
     def load(self, permit: Permit) -> ObjectRecord:
         with self.kernel.store.read() as read:

@@ -86,6 +86,12 @@ def many(read: Read, ids: list[int]) -> list[ObjectRecord]:
     return [found[id] for id in ids if id in found]
 
 
+def bodies(read: Read, type: ObjectType) -> list[dict[str, Any]]:
+    """What is kept of all objects of one type, in every metalake."""
+    rows = read.execute(select(_o.body).where(_o.type == type.value))
+    return [msgspec.json.decode(row.body) for row in rows]
+
+
 def has_children(read: Read, id: int, *types: ObjectType) -> bool:
     query = select(func.count()).where(_o.parent == id)
     if types:

@@ -3,11 +3,21 @@
 import re
 from typing import Final
 
-from headgate.doors.gravitino import catalogs, errors, info, metalakes, policies, schemas, tags
+from headgate.doors.gravitino import (
+    catalogs,
+    credentials,
+    errors,
+    filesets,
+    info,
+    metalakes,
+    policies,
+    schemas,
+    tags,
+)
 from headgate.doors.routing import Answer, Route
 from headgate.model.errors import HeadgateError, IllegalArgument
 
-PARTS: Final = (info, metalakes, catalogs, schemas, tags, policies)
+PARTS: Final = (info, metalakes, catalogs, schemas, tags, policies, filesets, credentials)
 
 _ACCEPT: Final = re.compile(r"application/vnd\.gravitino\.v(\d+)\+json")
 

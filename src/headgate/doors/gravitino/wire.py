@@ -7,6 +7,7 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
+from headgate.decide import Node
 from headgate.doors.routing import Call
 from headgate.model.errors import IllegalArgument
 from headgate.model.objects import ObjectRef, ObjectType
@@ -103,6 +104,15 @@ def page(call: Call, items: Sequence[T], key: Callable[[T], str]) -> tuple[list[
     given = list(rest[:limit])
     more = len(rest) > limit
     return given, base64.urlsafe_b64encode(key(given[-1]).encode()).decode() if more else None
+
+
+def identifiers(call: Call, nodes: Sequence[Node]) -> dict[str, Any]:
+    """A page of the objects in the object of the call's permit, each by its name."""
+    found, token = page(call, nodes, lambda node: node.name)
+    above = call.permit.ref
+    return ok(
+        identifiers=[identifier(above.child(node.type, node.name)) for node in found], nextPageToken=token
+    )
 
 
 def metadata_objects(call: Call, refs: list[ObjectRef]) -> dict[str, Any]:
