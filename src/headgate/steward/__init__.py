@@ -11,7 +11,9 @@ from headgate.steward.catalogs import Catalogs
 from headgate.steward.filesets import Filesets
 from headgate.steward.kernel import Kernel
 from headgate.steward.labels import Columns, Labels
+from headgate.steward.leaves import Leaves
 from headgate.steward.metalakes import Metalakes
+from headgate.steward.models import Models
 from headgate.steward.permits import Permit
 from headgate.steward.policies import Policies
 from headgate.steward.schemas import Schemas
@@ -34,3 +36,5 @@ class Steward:
         self.tags = Labels(self.kernel, ObjectType.TAG, Op.LIST_TAGS, columns)
         self.policies = Policies(self.kernel, columns)
         self.filesets = Filesets(self.catalogs, warehouse)
+        self.topics = Leaves(self.catalogs, ObjectType.TOPIC, Op.LIST_TOPICS)
+        self.models = Models(self.catalogs)

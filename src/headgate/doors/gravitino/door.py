@@ -10,14 +10,16 @@ from headgate.doors.gravitino import (
     filesets,
     info,
     metalakes,
+    models,
     policies,
     schemas,
     tags,
+    topics,
 )
 from headgate.doors.routing import Answer, Route
 from headgate.model.errors import HeadgateError, IllegalArgument
 
-PARTS: Final = (info, metalakes, catalogs, schemas, tags, policies, filesets, credentials)
+PARTS: Final = (info, metalakes, catalogs, schemas, tags, policies, filesets, topics, models, credentials)
 
 _ACCEPT: Final = re.compile(r"application/vnd\.gravitino\.v(\d+)\+json")
 

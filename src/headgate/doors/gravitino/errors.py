@@ -30,6 +30,7 @@ _NAMES: Final = {
     ObjectType.JOB_TEMPLATE: "JobTemplate",
     "model-version": "ModelVersion",
     "model-alias": "ModelVersionAliasesAlreadyExistException",
+    "model-version-uri-name": "ModelVersionURIName",
     "location-name": "LocationName",
     "file": "NotFoundException",
     "tag-association": "TagAlreadyAssociatedException",
