@@ -4,10 +4,8 @@ from typing import Any
 
 import pytest
 
-from headgate.model.objects import ObjectType
-from headgate.steward import Steward
 from tests.conftest import Api
-from tests.doors.lake import LAKE, put_object
+from tests.doors.lake import LAKE
 from tests.people import People
 
 CONTENT = {
@@ -16,15 +14,19 @@ CONTENT = {
     "properties": {},
 }
 
+TABLES = f"{LAKE}/catalogs/cat/schemas/s/tables"
+
 
 @pytest.fixture(autouse=True)
-def lake(api: Api, steward: Steward, people: People) -> None:
+def lake(api: Api, people: People) -> None:
     api("admin", "POST", "/api/metalakes", {"name": "lake"})
     catalog = {"name": "cat", "type": "relational", "provider": "lakehouse-iceberg"}
     assert api("admin", "POST", f"{LAKE}/catalogs", catalog).status_code == 200
     assert api("admin", "POST", f"{LAKE}/catalogs/cat/schemas", {"name": "s"}).status_code == 200
+    columns = [{"name": "id", "type": "long"}, {"name": "email", "type": "string"}]
     for table in ("t", "u"):
-        put_object(steward, "cat.s", ObjectType.TABLE, table)
+        made = api("admin", "POST", TABLES, {"name": table, "columns": columns})
+        assert made.status_code == 200, made.text
     people.join("ann")
 
 

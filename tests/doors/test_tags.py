@@ -5,11 +5,10 @@ from typing import Any
 import pytest
 
 from headgate.decide import Authority
-from headgate.model.objects import ObjectType
 from headgate.steward import Steward
 from headgate.store import Store, snapshot
 from tests.conftest import Api
-from tests.doors.lake import LAKE, id_of, put_object
+from tests.doors.lake import LAKE, id_of
 from tests.people import People
 
 V2 = {
@@ -17,17 +16,20 @@ V2 = {
     "Content-Type": "application/vnd.gravitino.v2+json",
 }
 
+TABLES = f"{LAKE}/catalogs/cat/schemas/s/tables"
+
 
 @pytest.fixture(autouse=True)
-def lake(api: Api, steward: Steward, people: People) -> None:
+def lake(api: Api, people: People) -> None:
     api("admin", "POST", "/api/metalakes", {"name": "lake"})
     catalog = {"name": "cat", "type": "relational", "provider": "lakehouse-iceberg"}
     assert api("admin", "POST", f"{LAKE}/catalogs", catalog).status_code == 200
     assert api("admin", "POST", f"{LAKE}/catalogs/cat/schemas", {"name": "s"}).status_code == 200
+    columns = [{"name": "id", "type": "long"}, {"name": "email", "type": "string"}]
     for table in ("t", "u"):
-        put_object(steward, "cat.s", ObjectType.TABLE, table)
+        made = api("admin", "POST", TABLES, {"name": table, "columns": columns})
+        assert made.status_code == 200, made.text
     people.join("ann")
-    steward.tags.columns = lambda table: {"id": 1, "email": 2}
 
 
 def tag(api: Api, name: str, **more: Any) -> None:
@@ -214,12 +216,20 @@ def test_tags_the_caller_may_not_load_are_not_told_of_an_object(api: Api, people
     assert api("ann", "GET", f"{LAKE}/objects/table/cat.s.t/tags/secret").status_code == 403
 
 
-def test_a_tag_follows_the_column_and_not_its_name(api: Api, people: People, steward: Steward) -> None:
+def test_a_tag_follows_the_column_and_not_its_name(api: Api) -> None:
     tag(api, "pii")
     put(api, "admin", "column/cat.s.t.email", "pii")
-    steward.tags.columns = lambda table: {"id": 1, "mail": 2, "email": 3}
+    rename = {"@type": "renameColumn", "oldFieldName": ["email"], "newFieldName": "mail"}
+    add = {"@type": "addColumn", "fieldName": ["email"], "type": "string"}
+    for update in (rename, add):
+        assert api("admin", "PUT", f"{TABLES}/t", {"updates": [update]}).status_code == 200
     names = lambda column: api("admin", "GET", f"{LAKE}/objects/column/cat.s.t.{column}/tags").json()["names"]
     assert (names("mail"), names("email")) == (["pii"], [])
+    where = lambda: api("admin", "GET", f"{LAKE}/tags/pii/objects").json()["metadataObjects"]
+    assert where() == [{"type": "column", "fullName": "cat.s.t.mail"}]
+    drop = {"@type": "deleteColumn", "fieldName": ["mail"], "ifExists": False}
+    assert api("admin", "PUT", f"{TABLES}/t", {"updates": [drop]}).status_code == 200
+    assert where() == []
     gone = api("admin", "GET", f"{LAKE}/objects/column/cat.s.t.nope/tags")
     assert (gone.status_code, gone.json()["type"]) == (404, "NoSuchMetadataObjectException")
 

@@ -10,13 +10,16 @@ from headgate.model.objects import ObjectType
 from headgate.steward.catalogs import Catalogs
 from headgate.steward.filesets import Filesets
 from headgate.steward.kernel import Kernel
-from headgate.steward.labels import Columns, Labels
+from headgate.steward.labels import Labels
 from headgate.steward.leaves import Leaves
 from headgate.steward.metalakes import Metalakes
 from headgate.steward.models import Models
+from headgate.steward.partitions import Partitions
 from headgate.steward.permits import Permit
 from headgate.steward.policies import Policies
 from headgate.steward.schemas import Schemas
+from headgate.steward.statistics import Statistics
+from headgate.steward.tables import Tables
 from headgate.store import Store
 
 __all__ = ["Permit", "Steward"]
@@ -32,9 +35,15 @@ class Steward:
         self.metalakes = Metalakes(self.kernel)
         self.catalogs = Catalogs(self.kernel, Registry(store, warehouse))
         self.schemas = Schemas(self.kernel, self.catalogs)
-        columns: Columns = lambda table: {}  # noqa: E731
-        self.tags = Labels(self.kernel, ObjectType.TAG, Op.LIST_TAGS, columns)
-        self.policies = Policies(self.kernel, columns)
+        self.tables = Tables(self.kernel, self.catalogs)
+        self.partitions = Partitions(self.tables)
+        self.statistics = Statistics(self.kernel)
+        self.tags = Labels(self.kernel, ObjectType.TAG, Op.LIST_TAGS, self._columns)
+        self.policies = Policies(self.kernel, self._columns)
         self.filesets = Filesets(self.catalogs, warehouse)
         self.topics = Leaves(self.catalogs, ObjectType.TOPIC, Op.LIST_TOPICS)
         self.models = Models(self.catalogs)
+
+    def _columns(self, permit: Permit) -> dict[str, int]:
+        """The field ids of a table's columns, for what is assigned to columns."""
+        return self.tables.load(permit).table.fields

@@ -7,7 +7,7 @@ import msgspec
 
 from headgate.decide import Op, allowed, visible
 from headgate.decide.operations import LOADS
-from headgate.model.errors import AlreadyExists, IllegalArgument, NotFound
+from headgate.model.errors import AlreadyExists, IllegalArgument, NotFound, NotInUse
 from headgate.model.objects import LEAVES, ObjectRef, ObjectType, clip
 from headgate.steward.entries import Entries
 from headgate.steward.kernel import Kernel
@@ -15,8 +15,8 @@ from headgate.steward.permits import Permit
 from headgate.store import labels, objects
 from headgate.store.records import ObjectRecord
 
-Columns = Callable[[int], Mapping[str, int]]
-"""The columns of a table by name, each with its field id."""
+Columns = Callable[[Permit], Mapping[str, int]]
+"""The columns of the table that a permit is for, by name, each with its field id."""
 
 _TREE: Final = LEAVES | {ObjectType.METALAKE, ObjectType.CATALOG, ObjectType.SCHEMA}
 
@@ -107,7 +107,7 @@ class Labels(Entries):
             )
         if ref.type is not ObjectType.COLUMN:
             return permit.node.id, 0
-        field = self.columns(permit.node.id).get(ref.name)
+        field = self.columns(msgspec.structs.replace(permit, ref=ref.parent)).get(ref.name)
         if field is None:
             raise NotFound(f"column '{clip(ref.full_name)}' does not exist", about="metadata-object")
         return permit.node.id, field
@@ -177,9 +177,17 @@ class Labels(Entries):
                 continue
             ref = authority.ref(node)
             if field:
-                name = next((name for name, id in self.columns(object).items() if id == field), None)
+                name = self._column(permit, ref, field)
                 if name is None:
                     continue
                 ref = ref.child(ObjectType.COLUMN, name)
             found.append(Place(ref, given))
         return sorted(found, key=lambda place: (place.ref.type, place.ref.full_name))
+
+    def _column(self, permit: Permit, table: ObjectRef, field: int) -> str | None:
+        """The name that a column has now; None if it is gone or its table cannot be read."""
+        try:
+            loads = self.kernel.permit(permit.identity, Op.LOAD_TABLE, table)
+        except (NotFound, NotInUse):
+            return None
+        return next((name for name, id in self.columns(loads).items() if id == field), None)

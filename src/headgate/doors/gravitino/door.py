@@ -11,15 +11,32 @@ from headgate.doors.gravitino import (
     info,
     metalakes,
     models,
+    partitions,
     policies,
     schemas,
+    statistics,
+    tables,
     tags,
     topics,
 )
 from headgate.doors.routing import Answer, Route
 from headgate.model.errors import HeadgateError, IllegalArgument
 
-PARTS: Final = (info, metalakes, catalogs, schemas, tags, policies, filesets, topics, models, credentials)
+PARTS: Final = (
+    info,
+    metalakes,
+    catalogs,
+    schemas,
+    tables,
+    partitions,
+    statistics,
+    tags,
+    policies,
+    filesets,
+    topics,
+    models,
+    credentials,
+)
 
 _ACCEPT: Final = re.compile(r"application/vnd\.gravitino\.v(\d+)\+json")
 
