@@ -9,6 +9,7 @@ from headgate.decide import Op
 from headgate.model.objects import ObjectType
 from headgate.steward.catalogs import Catalogs
 from headgate.steward.filesets import Filesets
+from headgate.steward.functions import Functions
 from headgate.steward.kernel import Kernel
 from headgate.steward.labels import Labels
 from headgate.steward.leaves import Leaves
@@ -20,6 +21,7 @@ from headgate.steward.policies import Policies
 from headgate.steward.schemas import Schemas
 from headgate.steward.statistics import Statistics
 from headgate.steward.tables import Tables
+from headgate.steward.views import Views
 from headgate.store import Store
 
 __all__ = ["Permit", "Steward"]
@@ -43,6 +45,8 @@ class Steward:
         self.filesets = Filesets(self.catalogs, warehouse)
         self.topics = Leaves(self.catalogs, ObjectType.TOPIC, Op.LIST_TOPICS)
         self.models = Models(self.catalogs)
+        self.views = Views(self.catalogs)
+        self.functions = Functions(self.catalogs)
 
     def _columns(self, permit: Permit) -> dict[str, int]:
         """The field ids of a table's columns, for what is assigned to columns."""

@@ -8,6 +8,7 @@ from headgate.doors.gravitino import (
     credentials,
     errors,
     filesets,
+    functions,
     info,
     metalakes,
     models,
@@ -18,6 +19,7 @@ from headgate.doors.gravitino import (
     tables,
     tags,
     topics,
+    views,
 )
 from headgate.doors.routing import Answer, Route
 from headgate.model.errors import HeadgateError, IllegalArgument
@@ -35,6 +37,8 @@ PARTS: Final = (
     filesets,
     topics,
     models,
+    views,
+    functions,
     credentials,
 )
 
