@@ -10,6 +10,7 @@ from headgate.model.objects import ObjectType
 from headgate.steward.catalogs import Catalogs
 from headgate.steward.filesets import Filesets
 from headgate.steward.functions import Functions
+from headgate.steward.jobs import JobTemplates
 from headgate.steward.kernel import Kernel
 from headgate.steward.labels import Labels
 from headgate.steward.leaves import Leaves
@@ -47,6 +48,7 @@ class Steward:
         self.models = Models(self.catalogs)
         self.views = Views(self.catalogs)
         self.functions = Functions(self.catalogs)
+        self.job_templates = JobTemplates(self.kernel)
 
     def _columns(self, permit: Permit) -> dict[str, int]:
         """The field ids of a table's columns, for what is assigned to columns."""

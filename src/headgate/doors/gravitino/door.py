@@ -10,6 +10,7 @@ from headgate.doors.gravitino import (
     filesets,
     functions,
     info,
+    jobs,
     metalakes,
     models,
     partitions,
@@ -39,6 +40,7 @@ PARTS: Final = (
     models,
     views,
     functions,
+    jobs,
     credentials,
 )
 
