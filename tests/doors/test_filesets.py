@@ -193,6 +193,9 @@ def test_files_are_listed_and_nothing_leads_out_of_the_fileset(api: Api, tmp_pat
     assert api("admin", "GET", f"{where}?sub_path=d").json()["fileLocation"] == f"file:{place}/d"
     assert api("admin", "GET", where).json()["fileLocation"] == f"file:{place}"
     assert api("admin", "GET", f"{where}?sub_path=../x").json()["code"] == 1001
+    rename = {"FilesetDataOperation": "RENAME"}
+    assert api("admin", "GET", f"{where}?sub_path=", headers=rename).status_code == 405
+    assert api("admin", "GET", f"{where}?sub_path=/d", headers=rename).status_code == 200
 
 
 def test_a_fileset_may_have_several_named_locations(api: Api, tmp_path: Path, located: str) -> None:
@@ -308,6 +311,9 @@ def test_filesets_live_in_fileset_catalogs_that_are_in_use(api: Api) -> None:
     assert (wrong.status_code, wrong.json()["code"]) == (405, 1006)
     missing = api("admin", "GET", f"{SCHEMA}/filesets/none")
     assert (missing.status_code, missing.json()["type"]) == (404, "NoSuchFilesetException")
+    lost = f"{LAKE}/catalogs/files/schemas/none/filesets/f"
+    assert api("admin", "GET", lost).json()["type"] == "NoSuchFilesetException"
+    assert api("admin", "DELETE", lost).json() == {"code": 0, "dropped": False}
     nowhere = create(api, path=f"{LAKE}/catalogs/files/schemas/none/filesets")
     assert (nowhere.status_code, nowhere.json()["type"]) == (404, "NoSuchSchemaException")
     api("admin", "PATCH", f"{LAKE}/catalogs/files", {"inUse": False})

@@ -95,6 +95,10 @@ def test_a_version_is_found_by_number_and_by_alias(api: Api) -> None:
     for path in ("versions/7", "aliases/none"):
         missing = api("admin", "GET", f"{MODELS}/x/{path}")
         assert (missing.status_code, missing.json()["type"]) == (404, "NoSuchModelVersionException")
+    lost = api("admin", "GET", f"{MODELS}/none/versions/0")
+    assert (lost.status_code, lost.json()["type"]) == (404, "NoSuchModelVersionException")
+    lost = api("admin", "GET", f"{MODELS}/none/versions")
+    assert (lost.status_code, lost.json()["type"]) == (404, "NoSuchModelException")
     assert api("admin", "DELETE", f"{MODELS}/x/aliases/a").json()["dropped"] is True
     assert api("admin", "GET", f"{MODELS}/x/versions/0").status_code == 404
     # The alias went with its version and is free again.

@@ -99,6 +99,8 @@ class Route(msgspec.Struct, frozen=True):
     query: tuple[str, ...] = ()
     absent: Any = None
     """The answer when the object itself is not there, for operations that take that as done."""
+    missing: str | None = None
+    """What is told to be missing when the object is, where that is not the object itself."""
     versions: tuple[int, ...] = (1,)
     """The versions of the door's media type that are spoken here."""
 
@@ -128,6 +130,7 @@ class Routes:
         body: Any = None,
         query: Iterable[str] = (),
         absent: Any = None,
+        missing: str | None = None,
         versions: tuple[int, ...] = (1,),
     ) -> Callable[[Handler], Handler]:
         """Register a handler. `target` names the object from the call; `body` is the type its JSON must have."""
@@ -145,6 +148,7 @@ class Routes:
                     body,
                     tuple(query),
                     absent,
+                    "metadata-object" if isinstance(requires, dict) else missing,
                     versions,
                 )
             )
@@ -237,11 +241,11 @@ def perform(route: Route, call: Call) -> Any:
         try:
             call.permit = call.ask(_operation(route.requires, ref), ref)
         except NotFound as missing:
-            if isinstance(route.requires, dict):
-                raise NotFound(missing.message, hint=missing.hint, about="metadata-object") from None
-            if route.absent is None or missing.about != ref.type:
+            if route.absent is not None and missing.about == ref.type:
+                return route.absent
+            if route.missing is None:
                 raise
-            return route.absent
+            raise NotFound(missing.message, hint=missing.hint, about=route.missing) from None
     if route.body is not None:
         call.body = read_body(call.raw, route.body)
     return route.handler(call)

@@ -6,7 +6,7 @@ import msgspec
 
 from headgate.decide import Authority, Caller, Node, Op
 from headgate.model.errors import NotFound
-from headgate.model.objects import ObjectRef, ObjectType, clip
+from headgate.model.objects import LEAVES, ObjectRef, ObjectType, clip
 from headgate.model.principals import Identity
 
 EVEN_DISABLED: Final = frozenset(
@@ -47,4 +47,7 @@ def nothing_here(authority: Authority, ref: ObjectRef, way: list[Node]) -> NotFo
         missing = missing.parent
     if missing.type is ObjectType.COLUMN:
         missing = missing.parent
+    if missing.type is ObjectType.SCHEMA and ref.type in LEAVES:
+        # Who asks for a table by its full name is told that there is none, as Gravitino and Iceberg do.
+        missing = ref
     return NotFound(f"{missing.type} '{clip(missing.full_name)}' does not exist", about=missing.type)

@@ -8,7 +8,7 @@ from headgate.catalogs.folders import UNKNOWN
 from headgate.decide import Op
 from headgate.doors.gravitino import wire
 from headgate.doors.routing import Call, Routes
-from headgate.model.errors import IllegalArgument
+from headgate.model.errors import IllegalArgument, Unsupported
 from headgate.model.objects import ObjectType
 from headgate.model.secrets import without_secrets
 from headgate.steward.updates import checked_properties
@@ -124,7 +124,11 @@ def list_files(call: Call) -> Any:
 @routes.on("GET", "/{fileset}/location", Op.LOAD_FILESET, _fileset, query=("sub_path", "location_name"))
 def file_location(call: Call) -> Any:
     """Say where a path inside a fileset lies."""
-    location = call.steward.filesets.location(
-        call.permit, call.query.get("sub_path", ""), call.query.get("location_name")
-    )
+    sub_path = call.query.get("sub_path", "")
+    if call.headers.get("filesetdataoperation", "").upper() == "RENAME" and not sub_path.strip(" /"):
+        raise Unsupported(
+            "the folder of a fileset cannot be renamed under it",
+            hint="rename the fileset, or name a sub_path",
+        )
+    location = call.steward.filesets.location(call.permit, sub_path, call.query.get("location_name"))
     return wire.ok(fileLocation=location)

@@ -208,7 +208,7 @@ def _on_version(method: str, tail: str, op: Op, handler: Handler, **more: Any) -
         routes.on(method, path + tail, op, _model, **more)(handler)
 
 
-_on_version("GET", "", Op.READ_MODEL_VERSIONS, load_version)
-_on_version("PUT", "", Op.ALTER_MODEL_VERSION, alter_version, body=AlterVersion)
+_on_version("GET", "", Op.READ_MODEL_VERSIONS, load_version, missing="model-version")
+_on_version("PUT", "", Op.ALTER_MODEL_VERSION, alter_version, body=AlterVersion, missing="model-version")
 _on_version("DELETE", "", Op.DELETE_MODEL_VERSION, delete_version, absent=wire.ok(dropped=False))
-_on_version("GET", "/uri", Op.READ_MODEL_VERSIONS, version_uri, query=("uriName",))
+_on_version("GET", "/uri", Op.READ_MODEL_VERSIONS, version_uri, query=("uriName",), missing="model-version")
