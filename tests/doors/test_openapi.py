@@ -54,7 +54,8 @@ def test_a_stranger_gets_nothing_out_of_any_route_of_a_metalake(api: Api) -> Non
     api("admin", "POST", "/api/metalakes", {"name": "x"})
     for path, method, _ in operations(document(api)):
         if "{metalake}" in path:
-            concrete = re.sub(r"\{[^}]+\}", "x", path.replace("{type}", "catalog"))
+            named = path.replace("{type}", "table").replace("{fullName}", "x.x.x")
+            concrete = re.sub(r"\{[^}]+\}", "x", named)
             assert api("stranger", method, concrete, {}).status_code == 403, f"{method} {path}"
 
 
