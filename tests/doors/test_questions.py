@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import Api
-from tests.doors.lake import LAKE, done, failed, give, refused, securable, settle
+from tests.doors.settled import LAKE, done, failed, give, refused, securable, settle
 
 CHECK = "/api/headgate/check"
 EXPLAIN = "/api/headgate/explain"
