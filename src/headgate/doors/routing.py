@@ -108,11 +108,6 @@ class Route(msgspec.Struct, frozen=True):
         return tuple(segment for segment in self.path.split("/") if segment)
 
     @property
-    def any_type(self) -> bool:
-        """Whether the path names the type of the object, so that errors speak of a metadata object."""
-        return "{type}" in self.segments
-
-    @property
     def summary(self) -> str:
         return (self.handler.__doc__ or self.handler.__name__.replace("_", " ")).strip().splitlines()[0]
 
@@ -246,7 +241,7 @@ def perform(route: Route, call: Call) -> Any:
         except NotFound as missing:
             if route.absent is not None and missing.about == ref.type:
                 return route.absent
-            if route.any_type:
+            if isinstance(route.requires, dict):
                 raise NotFound(missing.message, hint=missing.hint, about="metadata-object") from None
             raise
     if route.body is not None:
