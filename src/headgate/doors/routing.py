@@ -178,7 +178,7 @@ class Router:
         self._root = _Branch()
         for route in routes:
             # INVARIANT: whatever a route answers was required of the caller; one that requires nothing says so by name.
-            if not isinstance(route.requires, Op | Open | dict):
+            if not isinstance(route.requires, Op | Open | dict) or route.requires == {}:
                 raise TypeError(f"{route.method} {route.path} has no requirement: refusing to start")
             branch = self._root
             for segment in route.segments:
