@@ -88,9 +88,27 @@ def binary(offsets: Array, data: Array, valid: Mask | None = None) -> Any:
 
 def binary_parts(array: Any) -> tuple[Array, Array]:
     """Offsets and bytes of an Arrow large binary array that starts at its buffers' beginning."""
+    assert array.offset == 0, "a slice of an array shares the buffers of the whole"
     offsets = np.frombuffer(array.buffers()[1], np.int64, len(array) + 1)
     content = array.buffers()[2]
     data = (
         np.frombuffer(content, np.uint8, int(offsets[-1])) if content is not None else np.zeros(0, np.uint8)
     )
     return offsets, data
+
+
+def first_bytes(array: Any, length: int) -> Any:
+    """Each value cut off after `length` bytes."""
+    offsets, data = binary_parts(array)
+    return binary(*gather(data, offsets[:-1], np.minimum(np.diff(offsets), length)))
+
+
+def without_first_byte(array: Any) -> Any:
+    """Each value without its first byte; empty ones stay empty."""
+    offsets, data = binary_parts(array)
+    filled = offsets[1:] > offsets[:-1]
+    kept = np.ones(len(data), bool)
+    kept[offsets[:-1][filled]] = False
+    shrunk = offsets.copy()
+    shrunk[1:] -= np.cumsum(filled)
+    return binary(shrunk, data[kept])

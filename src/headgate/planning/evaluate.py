@@ -39,7 +39,7 @@ from pyiceberg.expressions import (
 )
 from pyiceberg.types import FloatType, IcebergType, NestedField
 
-from headgate.planning.columns import Mask
+from headgate.planning.columns import Mask, first_bytes
 from headgate.planning.facts import Facts, Vector
 from headgate.planning.values import Comparable, comparable_literal
 
@@ -257,7 +257,7 @@ def _range(value: Any, kind: IcebergType) -> tuple[Comparable, Comparable]:
 
 
 def _cut(values: Vector, length: int) -> Vector:
-    return pc.binary_slice(values.cast(pa.binary()), 0, length).cast(pa.large_binary())
+    return first_bytes(values, length)
 
 
 def _compare(values: Vector, operator: str, literal: Comparable) -> Mask:

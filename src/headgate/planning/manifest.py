@@ -292,3 +292,15 @@ def _check(raw: RawManifest) -> None:
     status = raw.int_field(lay.STATUS)[0]
     if ((status < 0) | (status > 2)).any():
         raise CorruptManifestError(raw.path, "a record has an unknown status")
+
+
+def warm_up() -> None:
+    """Load the compiled reader (and compile it, the first time ever), so that the first large manifest need not wait."""
+    layout = Layout(np.zeros((0, 4), np.int64), 1, 1, ())
+    arrays = _Arrays(layout, 0, 0, 0)
+    from headgate.planning import walker
+
+    walker.walk(
+        np.frombuffer(b"", np.uint8), 0, 0, layout.program, arrays.ints, arrays.valid, arrays.starts, arrays.lengths,
+        arrays.items, arrays.ids, arrays.used, arrays.counts, arrays.bound_at, arrays.bound_len,
+    )  # fmt: skip

@@ -10,7 +10,15 @@ import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from headgate.planning.columns import Array, Arrays, binary, binary_parts, small_offsets, wide
+from headgate.planning.columns import (
+    Array,
+    Arrays,
+    binary,
+    binary_parts,
+    small_offsets,
+    wide,
+    without_first_byte,
+)
 from headgate.planning.segment import BOUND_NAMES, COUNT_NAMES, Segment
 from headgate.planning.table import Spec
 from headgate.planning.values import json_from_avro
@@ -92,7 +100,7 @@ def render_statistics(segment: Segment, rows: Array, field_ids: Sequence[int]) -
                 chosen = wide(counts, segment.count)[rows]
                 keys.append(_where(chosen >= 0, _text(b",%d" % field_id), len(rows)))
                 values.append(_where(chosen >= 0, _join([_text(b","), _numbers(chosen)]), len(rows)))
-        pieces += _map(name, keys, values, len(rows))
+        pieces += _map(name, keys, values)
     for name in BOUND_NAMES:
         keys, values = [], []
         for field_id in field_ids:
@@ -101,7 +109,7 @@ def render_statistics(segment: Segment, rows: Array, field_ids: Sequence[int]) -
                 valid, texts = bounds
                 keys.append(_where(valid, _text(b",%d" % field_id), len(rows)))
                 values.append(_where(valid, _join([_text(b',"'), texts, _text(b'"')]), len(rows)))
-        pieces += _map(name, keys, values, len(rows))
+        pieces += _map(name, keys, values)
     if not pieces:
         return pa.array([b""] * len(rows), pa.large_binary())
     return _join(pieces)
@@ -197,23 +205,23 @@ def _split_offsets(segment: Segment) -> list[Any]:
     ]
 
 
-def _map(name: str, keys: list[Any], values: list[Any], count: int) -> list[Any]:
+def _map(name: str, keys: list[Any], values: list[Any]) -> list[Any]:
     """A map of column id to value; every key and value comes behind a comma, of which the first is cut off."""
     if not keys:
         return []
     return [
         _text(b',"%s":{"keys":[' % name.encode()),
-        _without_comma(_join(keys), count),
+        _without_comma(_join(keys)),
         _text(b'],"values":['),
-        _without_comma(_join(values), count),
+        _without_comma(_join(values)),
         _text(b"]}"),
     ]
 
 
-def _without_comma(joined: Any, count: int) -> Any:
+def _without_comma(joined: Any) -> Any:
     if isinstance(joined, pa.Scalar):
         return _text(joined.as_py()[1:])
-    return pc.binary_slice(joined.cast(pa.binary()), 1).cast(pa.large_binary())
+    return without_first_byte(joined)
 
 
 def _hex_bounds(segment: Segment, name: str, rows: Array) -> tuple[Array, pa.Array] | None:
