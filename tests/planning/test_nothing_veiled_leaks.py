@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pyiceberg.partitioning import PartitionField, PartitionSpec
+from pyiceberg.schema import Schema
 from pyiceberg.transforms import BucketTransform, IdentityTransform, TruncateTransform
-from pyiceberg.types import IntegerType, LongType, StringType
+from pyiceberg.types import IntegerType, LongType, NestedField, StringType, StructType
 from tests.planning.forge import (
     EQUALITY_DELETES,
     PATH_COLUMN,
@@ -157,6 +158,28 @@ def test_a_clients_predicate_on_veiled_columns_never_changes_the_plan(
         veil = Veil(masked_field_ids=chosen.columns)
         made = plan(metadata, PlanRequest(filter=chosen.json), io=forge.io, index=ManifestIndex(), veil=veil)
         assert {file.path for file in made.files()} == {file.path for file in table.files if file.rows}
+
+
+def test_what_veils_a_struct_veils_its_fields(tmp_path: Path) -> None:
+    person = StructType(NestedField(2, "ssn", StringType(), required=False))
+    schema = Schema(NestedField(1, "person", person, required=False), schema_id=0)
+    forge = Forge(tmp_path, [schema])
+    files = tuple(
+        ForgedFile(f"s3://lake/{n}", records=1, raw_metrics={
+            "value_counts": {2: 1}, "lower_bounds": {2: secret.encode()}, "upper_bounds": {2: secret.encode()},
+        })
+        for n, secret in enumerate(SECRETS)
+    )  # fmt: skip
+    metadata = forge.table(ForgedSnapshot((ForgedManifest(files),)))
+    request = PlanRequest(
+        filter={"type": "eq", "term": "person.ssn", "value": SECRETS[0]}, stats_fields=("person.ssn",)
+    )
+    assert plan(metadata, request, io=forge.io, index=ManifestIndex()).file_count == 1
+    made = plan(
+        metadata, request, io=forge.io, index=ManifestIndex(), veil=Veil(masked_field_ids=frozenset({1}))
+    )
+    assert made.file_count == 2
+    assert leaks(made) == []
 
 
 def conforming(folder: Path, row_filter: Any, *manifests: ForgedManifest) -> list[bool]:

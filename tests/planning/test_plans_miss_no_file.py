@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock, patch
 
 from hypothesis import given, settings
 from pyiceberg.expressions.visitors import expression_evaluator, rewrite_not
-from pyiceberg.table import StaticTable
+from pyiceberg.table import ManifestGroupPlanner, StaticTable
 from pyiceberg.typedef import Record
 from tests.planning.forge import Forge, ForgedFile
 from tests.planning.strategies import SMALL, RandomFilter, RandomTable, filters, tables
@@ -51,10 +52,12 @@ def test_a_plan_equals_pyicebergs(table: RandomTable, chosen: RandomFilter) -> N
     with forged(table) as (forge, metadata):
         made = plan(metadata, PlanRequest(filter=chosen.json), io=forge.io, index=ManifestIndex())
         scan = StaticTable.from_metadata(str(forge.metadata_path)).scan(row_filter=chosen.expression)
-        theirs = {
-            task.file.file_path: {delete.file_path for delete in task.delete_files}
-            for task in scan.plan_files()
-        }
+        # Its residuals, which are not compared, fail on NULL partition values.
+        with patch.object(
+            ManifestGroupPlanner, "_build_residual_evaluator", return_value=lambda file: Mock()
+        ):
+            tasks = list(scan.plan_files())
+        theirs = {task.file.file_path: {delete.file_path for delete in task.delete_files} for task in tasks}
         assert {file.path: set(file.deletes) for file in made.files()} == theirs
 
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import bz2
+import lzma
 import tempfile
+import zlib
 from pathlib import Path
 
+import cramjam
 import fastavro
 import numpy as np
 import pytest
@@ -59,16 +63,61 @@ def test_both_readers_give_the_same_segment(table: RandomTable) -> None:
             same(build_segment(compiled, manifest), build_segment(decode_plain(avro), manifest))
 
 
-@pytest.mark.parametrize("codec", ["null", "deflate", "bzip2", "xz", "zstandard", "snappy"])
+def with_crc(packed: bytes, plain: bytes) -> bytes:
+    return packed + zlib.crc32(plain).to_bytes(4, "big")
+
+
+COMPRESS = {
+    "null": lambda plain: plain,
+    "deflate": lambda plain: zlib.compress(plain)[2:-4],
+    "bzip2": bz2.compress,
+    "xz": lzma.compress,
+    "zstandard": lambda plain: bytes(cramjam.zstd.compress(plain)),
+    "snappy": lambda plain: with_crc(bytes(cramjam.snappy.compress_raw(plain)), plain),
+}
+
+
+def long(value: int) -> bytes:
+    rest, encoded = value << 1, bytearray()
+    while rest > 0x7F:
+        encoded.append(rest & 0x7F | 0x80)
+        rest >>= 7
+    return bytes([*encoded, rest])
+
+
+def recoded(path: Path, codec: str) -> AvroFile:
+    """The same records in a container with another codec."""
+    avro = read(path)
+    pairs = {**avro.metadata, "avro.codec": codec.encode()}
+    header = b"".join(long(len(k)) + k.encode() + long(len(v)) + v for k, v in pairs.items())
+    block = COMPRESS[codec](avro.data.tobytes())
+    sync = bytes(16)
+    content = (
+        b"Obj\x01"
+        + long(len(pairs))
+        + header
+        + b"\x00"
+        + sync
+        + long(avro.count)
+        + long(len(block))
+        + block
+        + sync
+    )
+    return parse_avro_file(str(path), content)
+
+
+@pytest.mark.parametrize("codec", sorted(COMPRESS))
 def test_every_codec_is_read(tmp_path: Path, codec: str) -> None:
-    try:
-        path = one_manifest(tmp_path, codec)
-    except ValueError:
-        pytest.skip(f"fastavro cannot write {codec} here")
+    path = one_manifest(tmp_path)
     manifest = ManifestFile(str(path), 1, 0)
-    reference = one_manifest(tmp_path, "null")
-    expected = build_segment(decode_plain(read(reference)), manifest)
-    same(build_segment(decode_manifest(read(path)), manifest), expected)
+    expected = build_segment(decode_plain(read(path)), manifest)
+    same(build_segment(decode_manifest(recoded(path, codec)), manifest), expected)
+
+
+def test_an_unknown_codec_is_refused_by_name(tmp_path: Path) -> None:
+    content = one_manifest(tmp_path).read_bytes().replace(b"deflate", b"defrost")
+    with pytest.raises(CorruptManifestError, match="defrost"):
+        parse_avro_file("m.avro", content)
 
 
 def test_a_shape_that_the_compiled_reader_does_not_know_is_read_by_the_plain_one(tmp_path: Path) -> None:
@@ -107,8 +156,8 @@ def test_damage_is_an_error_or_harmless_but_never_a_crash(data: st.DataObject) -
         for decode in (decode_plain, lambda it: decode_compiled(it, compile_layout(it.schema))):
             try:
                 results.append(build_segment(decode(damaged), ManifestFile(avro.path, 1, 0)))
-            except CorruptManifestError as error:
-                assert error.path == avro.path
+            except CorruptManifestError:
+                continue
         if len(results) == 2:
             np.testing.assert_array_equal(results[0].arrays["records"], results[1].arrays["records"])
 

@@ -17,8 +17,10 @@ from headgate.planning.errors import (
     StalePlanTaskError,
     UnknownColumnError,
     UnknownSnapshotError,
+    UnreadableManifestError,
 )
 from headgate.planning.index import ManifestIndex
+from headgate.planning.manifest import warm_up
 from headgate.planning.plan import Plan, plan, plan_from_token
 from headgate.planning.request import PlanRequest, Veil
 from headgate.planning.tokens import PlanTask
@@ -38,7 +40,9 @@ __all__ = [
     "StalePlanTaskError",
     "UnknownColumnError",
     "UnknownSnapshotError",
+    "UnreadableManifestError",
     "Veil",
     "plan",
     "plan_from_token",
+    "warm_up",
 ]

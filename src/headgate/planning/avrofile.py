@@ -16,7 +16,7 @@ import numpy.typing as npt
 from isal import isal_zlib
 from pyiceberg.io import FileIO
 
-from headgate.planning.errors import CorruptManifestError, MissingManifestError
+from headgate.planning.errors import CorruptManifestError, MissingManifestError, UnreadableManifestError
 
 MAGIC = b"Obj\x01"
 SYNC_LENGTH = 16
@@ -40,6 +40,8 @@ def read_avro_file(io: FileIO, path: str) -> AvroFile:
             content = stream.read()
     except FileNotFoundError as error:
         raise MissingManifestError(path) from error
+    except OSError as error:
+        raise UnreadableManifestError(path, str(error)) from error
     return parse_avro_file(path, content)
 
 

@@ -72,7 +72,7 @@ class DeleteIndex:
         scopes = self._partition_scopes(segment, spec)
         codes = segment.column("partition")[rows]
         affected = np.array([bool(scope) for scope in scopes], bool)[codes]
-        paths = segment.paths.take(pa.array(rows))
+        paths = segment.paths(rows)
         if self.by_path:
             affected |= contains(paths, pa.array(list(self.by_path), pa.large_binary())) >= 0
         sequences = segment.column("sequence")

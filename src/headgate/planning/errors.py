@@ -28,6 +28,17 @@ class MissingManifestError(PlanningError):
         self.path = path
 
 
+class UnreadableManifestError(PlanningError):
+    """Storage did not give out a manifest or manifest list that may well exist."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(
+            f"{path} cannot be read: {reason}. Check the storage and its credentials, then try again."
+        )
+        self.path = path
+        self.reason = reason
+
+
 class InvalidTableMetadataError(PlanningError):
     """The table metadata contradicts itself or the format."""
 

@@ -14,7 +14,7 @@ from pyiceberg.io import FileIO
 from headgate.planning.avrofile import read_avro_file
 from headgate.planning.diskcache import DiskCache
 from headgate.planning.errors import CorruptManifestError, InvalidTableMetadataError
-from headgate.planning.manifest import decode_manifest
+from headgate.planning.manifest import SMALL_MANIFEST, decode_manifest, warm_up
 from headgate.planning.manifestlist import read_manifest_list
 from headgate.planning.render import with_tasks
 from headgate.planning.segment import ManifestFile, Segment, build_segment
@@ -61,7 +61,10 @@ class ManifestIndex:
 
     def segments(self, io: FileIO, wanted: Sequence[tuple[ManifestFile, Spec]]) -> list[Segment]:
         """Segments of many manifests; those not yet known are fetched and decoded side by side."""
-        unknown = sum(segment_key(manifest, spec) not in self._kept for manifest, spec in wanted)
+        absent = [manifest for manifest, spec in wanted if segment_key(manifest, spec) not in self._kept]
+        if sum(manifest.file_count or 0 for manifest in absent) >= SMALL_MANIFEST:
+            warm_up()
+        unknown = len(absent)
         if unknown < 2 or self._threads < 2:
             return [self.segment(io, manifest, spec) for manifest, spec in wanted]
         with ThreadPoolExecutor(min(self._threads, unknown), thread_name_prefix="manifests") as pool:

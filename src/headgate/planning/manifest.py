@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import sys
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +19,7 @@ from headgate.planning.layout import Layout, PartitionSlot, UnfitError, compile_
 Ints = npt.NDArray[np.int64]
 Spans = npt.NDArray[np.int32]
 
-# Below this many records the plain reader is done before numba is imported.
+# Below this many records the plain reader is done before the compiled one is loaded.
 SMALL_MANIFEST = 2_000
 MAX_DATA_BYTES = 2**31 - 1
 
@@ -58,7 +59,8 @@ class RawManifest:
 
 def decode_manifest(avro: AvroFile) -> RawManifest:
     """Decode with the compiled reader where it pays and can, else with the plain one; the results are the same."""
-    if avro.count < SMALL_MANIFEST or len(avro.data) > MAX_DATA_BYTES:
+    loaded = "headgate.planning.walker" in sys.modules
+    if (avro.count < SMALL_MANIFEST and not loaded) or len(avro.data) > MAX_DATA_BYTES:
         return decode_plain(avro)
     try:
         layout = compile_layout(avro.schema)

@@ -29,7 +29,7 @@ from headgate.planning.render import (
 from headgate.planning.request import PlanRequest, Veil
 from headgate.planning.segment import ManifestFile, Segment
 from headgate.planning.stack import Sieve, Stack, project, stacks
-from headgate.planning.table import Scope, Spec, Table, read_table, resolve_scope
+from headgate.planning.table import Scope, Spec, Table, read_table, resolve_scope, with_descendants
 from headgate.planning.tokens import PlanTask, decode_plan_task, encode_plan_task, view_digest
 
 FILES_PER_TASK = 2_000
@@ -213,8 +213,8 @@ def plan(
     veil: Veil | None = None,
 ) -> Plan:
     """Plan a scan of a table for a caller who sees it through `veil` (by default: all of it)."""
-    veil = veil if veil is not None else Veil()
     table = read_table(metadata)
+    veil = _complete(veil, table)
     scope = resolve_scope(table, request)
     own = read_filter(
         request.filter,
@@ -253,13 +253,23 @@ def plan_from_token(
     veil: Veil | None = None,
 ) -> tuple[Plan, PlanTask]:
     """The plan that a token is a part of, made again; the caller sends `plan.body(task.start, task.stop)`."""
-    veil = veil if veil is not None else Veil()
     task = decode_plan_task(key, token)
     made = plan(metadata, task.request, io=io, index=index, veil=veil)
-    same_view = task.view == view_digest(key, made.table_uuid, veil)
+    same_view = task.view == view_digest(key, made.table_uuid, made.veil)
     if not same_view or made.table_uuid != task.table_uuid or made.snapshot_id != task.snapshot_id:
         raise StalePlanTaskError
     return made, task
+
+
+def _complete(veil: Veil | None, table: Table) -> Veil:
+    """The veil over whole columns, with all that is inside of structs, lists and maps."""
+    if veil is None:
+        return Veil()
+    return Veil(
+        with_descendants(veil.hidden_field_ids, table),
+        with_descendants(veil.masked_field_ids, table),
+        veil.row_filter,
+    )
 
 
 def _check_columns(

@@ -15,11 +15,11 @@ from headgate.planning.columns import (
     Arrays,
     binary,
     binary_parts,
-    small_offsets,
+    narrow,
     wide,
     without_first_byte,
 )
-from headgate.planning.segment import BOUND_NAMES, COUNT_NAMES, Segment
+from headgate.planning.segment import BOUND_NAMES, COUNT_NAMES, Segment, task_head
 from headgate.planning.table import Spec
 from headgate.planning.values import json_from_avro
 
@@ -37,8 +37,8 @@ def render_tasks(segment: Segment, spec: Spec, hidden_sources: frozenset[int] = 
     if segment.count == 0:
         return pa.array([], pa.large_binary())
     pieces: list[Any] = [
-        _text(b',{"data-file":{"spec-id":%d,"content":"data","file-path":"' % segment.spec_id),
-        _escaped(segment.paths),
+        _text(task_head(segment.spec_id)),
+        _escaped(segment.paths(np.arange(segment.count))),
         _format_and_partition(segment, spec, hidden_sources),
         _text(b',"file-size-in-bytes":'),
         _numbers(segment.column("size")),
@@ -58,11 +58,11 @@ def render_tasks(segment: Segment, spec: Spec, hidden_sources: frozenset[int] = 
 def with_tasks(segment: Segment, spec: Spec) -> Segment:
     """The segment with its tasks rendered into it."""
     offsets, data = binary_parts(render_tasks(segment, spec))
-    arrays: Arrays = {
-        **segment.arrays,
-        "task.at": small_offsets(offsets),
-        "task.data": np.ascontiguousarray(data),
-    }
+    arrays: Arrays = {**segment.arrays, "task.at": offsets, "task.data": data}
+    paths = arrays["path.data"]
+    if not _needs_escapes(paths):
+        arrays["path.length"] = narrow(np.diff(arrays.pop("path.at")))
+        del arrays["path.data"]
     return Segment(
         segment.path,
         segment.spec_id,
@@ -174,10 +174,13 @@ def _optional_numbers(key: bytes, values: Array, count: int) -> list[Any]:
 
 
 def _escaped(paths: pa.Array) -> pa.Array:
-    data = binary_parts(paths)[1]
-    if not ((data == ord('"')) | (data == ord("\\")) | (data < 0x20)).any():
+    if not _needs_escapes(binary_parts(paths)[1]):
         return paths
     return pa.array([orjson.dumps(str(path, "utf-8"))[1:-1] for path in paths.to_pylist()], pa.large_binary())
+
+
+def _needs_escapes(text: Array) -> bool:
+    return bool(((text == ord('"')) | (text == ord("\\")) | (text < 0x20)).any())
 
 
 def _format_and_partition(segment: Segment, spec: Spec, hidden_sources: frozenset[int]) -> Any:

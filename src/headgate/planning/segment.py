@@ -73,10 +73,12 @@ class Segment:
         """A numeric column at full length."""
         return wide(self.arrays[name], self.count)
 
-    @cached_property
-    def paths(self) -> pa.Array:
-        """The files' locations."""
-        return binary(self.arrays["path.at"], self.arrays["path.data"])
+    def paths(self, rows: Array) -> pa.Array:
+        """The chosen files' locations; where their tasks spell them without escapes, they are read from there."""
+        if "path.at" in self.arrays:
+            return binary(self.arrays["path.at"], self.arrays["path.data"]).take(pa.array(rows))
+        starts = self.arrays["task.at"][rows] + len(task_head(self.spec_id))
+        return binary(*gather(self.arrays["task.data"], starts, self.column("path.length")[rows]))
 
     @cached_property
     def tasks(self) -> pa.Array:
@@ -85,7 +87,7 @@ class Segment:
 
     def path_at(self, row: int) -> str:
         """The location of one file."""
-        return str(self.paths[row].as_py(), "utf-8")
+        return str(self.paths(np.array([row]))[0].as_py(), "utf-8")
 
     def counts(self, kind: str, field_id: int) -> Array | None:
         """A count column, -1 where absent; None if no file has it."""
@@ -116,6 +118,11 @@ class Segment:
             return bytes(fixed[0 if len(fixed) == 1 else row].tobytes())
         at = self.arrays.get(f"{name}.at")
         return None if at is None else self.arrays[f"{name}.data"][at[row] : at[row + 1]].tobytes()
+
+
+def task_head(spec_id: int) -> bytes:
+    """How the task of every data file begins, up to its path."""
+    return b',{"data-file":{"spec-id":%d,"content":"data","file-path":"' % spec_id
 
 
 def build_segment(raw: RawManifest, manifest: ManifestFile) -> Segment:

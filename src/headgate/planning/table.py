@@ -109,6 +109,8 @@ def read_table(metadata: dict[str, Any]) -> Table:
 
 
 def _schema_of(raw: dict[str, Any]) -> Schema:
+    if not isinstance(raw.get("fields"), list):
+        raise InvalidTableMetadataError("a schema has no fields")
     return _parse_schema(orjson.dumps(raw))
 
 
@@ -145,6 +147,21 @@ def _source_type(field_id: int, schemas: tuple[Schema, ...]) -> IcebergType | No
         if field is not None:
             return field.field_type
     return None
+
+
+def with_descendants(field_ids: frozenset[int], table: Table) -> frozenset[int]:
+    """Columns with everything inside them: what veils a struct, list or map veils its parts."""
+    if not field_ids:
+        return field_ids
+    found = set(field_ids)
+    for schema in table.schemas.values():
+        for field_id, parent_id in sorted(schema._lazy_id_to_parent.items()):
+            ancestor: int | None = parent_id
+            while ancestor is not None and field_id not in found:
+                if ancestor in field_ids:
+                    found.add(field_id)
+                ancestor = schema._lazy_id_to_parent.get(ancestor)
+    return frozenset(found)
 
 
 def resolve_scope(table: Table, request: PlanRequest) -> Scope:
