@@ -45,7 +45,7 @@ from tests.planning.forge import (
 )
 
 SMALL = settings(
-    max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
 )
 DAY_MICROS = 86_400_000_000
 DOMAINS: dict[int, tuple[str, IcebergType, list[Any]]] = {

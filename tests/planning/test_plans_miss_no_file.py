@@ -61,7 +61,7 @@ def test_a_plan_equals_pyicebergs(table: RandomTable, chosen: RandomFilter) -> N
         assert {file.path: set(file.deletes) for file in made.files()} == theirs
 
 
-@settings(SMALL, max_examples=150)
+@settings(SMALL, max_examples=80)
 @given(tables(), filters)
 def test_a_conforming_file_holds_only_rows_within_the_row_filter(
     table: RandomTable, lens: RandomFilter

@@ -139,7 +139,7 @@ def test_a_shape_that_the_compiled_reader_does_not_know_is_read_by_the_plain_one
     assert found.field_ids == expected.field_ids == (1, 2)
 
 
-@settings(SMALL, max_examples=200)
+@settings(SMALL, max_examples=100)
 @given(st.data())
 def test_damage_is_an_error_or_harmless_but_never_a_crash(data: st.DataObject) -> None:
     """Records are damaged behind the codec, where no checksum helps; both readers must stay within bounds."""
@@ -162,7 +162,7 @@ def test_damage_is_an_error_or_harmless_but_never_a_crash(data: st.DataObject) -
             np.testing.assert_array_equal(results[0].arrays["records"], results[1].arrays["records"])
 
 
-@settings(SMALL, max_examples=100)
+@settings(SMALL, max_examples=40)
 @given(st.data())
 def test_a_damaged_file_is_named(data: st.DataObject) -> None:
     with tempfile.TemporaryDirectory() as folder:

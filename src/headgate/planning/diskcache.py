@@ -7,6 +7,7 @@ the server's own eyes.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import tempfile
@@ -53,7 +54,8 @@ class DiskCache:
         except FileNotFoundError:
             return None
         except (OSError, ValueError, TypeError, KeyError, IndexError, msgspec.DecodeError):
-            place.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
+                place.unlink(missing_ok=True)
             return None
 
     def store(self, key: str, segment: Segment) -> None:
@@ -68,7 +70,8 @@ class DiskCache:
             os.replace(temporary, place)
         except OSError:
             if temporary is not None:
-                Path(temporary).unlink(missing_ok=True)
+                with contextlib.suppress(OSError):
+                    Path(temporary).unlink(missing_ok=True)
 
 
 def _pack(key: str, segment: Segment) -> bytes:
