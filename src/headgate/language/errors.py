@@ -25,19 +25,21 @@ class LanguageError(ValueError):
 
     def __str__(self) -> str:
         where = ":".join([self.file] if self.file else []) + (":" if self.file else "")
-        place = f"{where}{self.at.line}:{self.at.column}: " if self.at.line else (f"{where} " if where else "")
+        place = (
+            f"{where}{self.at.line}:{self.at.column}: " if self.at.line else (f"{where} " if where else "")
+        )
         return f"{place}{self.message}" + (f" ({self.fix})" if self.fix else "")
 
 
-class SyntaxRefused(LanguageError):
+class ExpressionSyntaxError(LanguageError):
     """Text that is not an expression of the language."""
 
 
-class UnknownName(LanguageError):
+class UnknownNameError(LanguageError):
     """A column, function or request fact that does not exist."""
 
 
-class UnknownColumn(UnknownName):
+class UnknownColumnError(UnknownNameError):
     """A column that the table does not have; `name` is the path as written."""
 
     def __init__(self, name: tuple[str, ...], message: str, fix: str, at: Place) -> None:
@@ -45,11 +47,11 @@ class UnknownColumn(UnknownName):
         super().__init__(message, fix, at)
 
 
-class TypeRefused(LanguageError):
+class ExpressionTypeError(LanguageError):
     """Types that do not fit together."""
 
 
-class CannotLower(LanguageError):
+class LoweringError(LanguageError):
     """An expression that a target cannot express with the same meaning; `target` says which."""
 
     def __init__(self, target: str, message: str, fix: str = "", at: Place = NOWHERE) -> None:
@@ -57,5 +59,5 @@ class CannotLower(LanguageError):
         super().__init__(f"{target}: {message}", fix, at)
 
 
-class DocumentRefused(LanguageError):
+class DocumentError(LanguageError):
     """A policy document that is malformed."""

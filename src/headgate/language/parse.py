@@ -1,15 +1,31 @@
 """Tokens to the expression tree. The grammar below is the allow-list: what it does not name is refused with the place."""
 
 import decimal
+from collections.abc import Callable
 from typing import Final, NamedTuple, NoReturn
 
 from headgate.language import values
 from headgate.language.ast import FALSE, MAX_DEPTH, MAX_NODES, Call, Expr, Fact, Literal, Name
-from headgate.language.errors import Place, SyntaxRefused, UnknownName
+from headgate.language.errors import ExpressionSyntaxError, Place, UnknownNameError
 from headgate.language.tokens import Token, tokenize
 from headgate.model.schema import (
-    BINARY, BOOLEAN, DATE, DOUBLE, FLOAT, INT, LONG, STRING, TIME, TIMESTAMP, TIMESTAMP_NS, TIMESTAMPTZ,
-    TIMESTAMPTZ_NS, UNKNOWN, UUID, DecimalType, Type,
+    BINARY,
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    FLOAT,
+    INT,
+    LONG,
+    STRING,
+    TIME,
+    TIMESTAMP,
+    TIMESTAMP_NS,
+    TIMESTAMPTZ,
+    TIMESTAMPTZ_NS,
+    UNKNOWN,
+    UUID,
+    DecimalType,
+    Type,
 )  # fmt: skip
 
 COMPARISONS: Final = frozenset({"=", "<>", "<", "<=", ">", ">="})
@@ -45,14 +61,84 @@ TYPE_WORDS: Final[dict[str, Type]] = {
     "TIMESTAMPTZ_NS": TIMESTAMPTZ_NS, "UUID": UUID, "BINARY": BINARY,
 }  # fmt: skip
 _CHANGING: Final = frozenset(
-    "RAND RANDOM RANDN UUID GEN_RANDOM_UUID NOW SYSDATE GETDATE CURRENT_TIMESTAMP CURRENT_TIME LOCALTIMESTAMP "
-    "LOCALTIME MONOTONICALLY_INCREASING_ID NEXTVAL SHUFFLE SETSEED INPUT_FILE_NAME".split()
+    [
+        "RAND",
+        "RANDOM",
+        "RANDN",
+        "UUID",
+        "GEN_RANDOM_UUID",
+        "NOW",
+        "SYSDATE",
+        "GETDATE",
+        "CURRENT_TIMESTAMP",
+        "CURRENT_TIME",
+        "LOCALTIMESTAMP",
+        "LOCALTIME",
+        "MONOTONICALLY_INCREASING_ID",
+        "NEXTVAL",
+        "SHUFFLE",
+        "SETSEED",
+        "INPUT_FILE_NAME",
+    ]
 )
 _MANY_ROWS: Final = frozenset(
-    "COUNT SUM AVG MIN MAX ANY SOME EVERY ROW_NUMBER RANK DENSE_RANK LAG LEAD NTILE FIRST_VALUE LAST_VALUE".split()
+    [
+        "COUNT",
+        "SUM",
+        "AVG",
+        "MIN",
+        "MAX",
+        "ANY",
+        "SOME",
+        "EVERY",
+        "ROW_NUMBER",
+        "RANK",
+        "DENSE_RANK",
+        "LAG",
+        "LEAD",
+        "NTILE",
+        "FIRST_VALUE",
+        "LAST_VALUE",
+    ]
 )
-_QUERY_WORDS: Final = frozenset("SELECT WITH FROM JOIN UNION VALUES WHERE EXISTS TABLE LATERAL INTERSECT EXCEPT".split())
-_RESERVED: Final = frozenset("AND OR NOT IS IN BETWEEN LIKE CASE WHEN THEN ELSE END NULL AS ESCAPE".split()) | _QUERY_WORDS
+_QUERY_WORDS: Final = frozenset(
+    [
+        "SELECT",
+        "WITH",
+        "FROM",
+        "JOIN",
+        "UNION",
+        "VALUES",
+        "WHERE",
+        "EXISTS",
+        "TABLE",
+        "LATERAL",
+        "INTERSECT",
+        "EXCEPT",
+    ]
+)
+_RESERVED: Final = (
+    frozenset(
+        [
+            "AND",
+            "OR",
+            "NOT",
+            "IS",
+            "IN",
+            "BETWEEN",
+            "LIKE",
+            "CASE",
+            "WHEN",
+            "THEN",
+            "ELSE",
+            "END",
+            "NULL",
+            "AS",
+            "ESCAPE",
+        ]
+    )
+    | _QUERY_WORDS
+)
 
 
 def parse(text: str, *, masks: frozenset[str] = frozenset()) -> Expr:
@@ -69,9 +155,11 @@ def _check_depth(expr: Expr) -> None:
         node, depth = stack.pop()
         nodes += 1
         if depth > MAX_DEPTH:
-            raise SyntaxRefused(f"nested deeper than {MAX_DEPTH} levels", "use IN, or split the policy", node.at)
+            raise ExpressionSyntaxError(
+                f"nested deeper than {MAX_DEPTH} levels", "use IN, or split the policy", node.at
+            )
         if nodes > MAX_NODES:
-            raise SyntaxRefused(f"more than {MAX_NODES} parts", "split the policy", node.at)
+            raise ExpressionSyntaxError(f"more than {MAX_NODES} parts", "split the policy", node.at)
         if isinstance(node, Call):
             stack.extend((arg, depth + 1) for arg in node.args)
 
@@ -112,14 +200,18 @@ class _Parser:
         return self._accept(what) or self._unexpected(f"expected {what}; {fix}")
 
     def _refuse(self, message: str, fix: str, at: Place | None = None) -> NoReturn:
-        raise SyntaxRefused(message, fix, at or self._peek().at)
+        raise ExpressionSyntaxError(message, fix, at or self._peek().at)
 
     def _unexpected(self, fix: str = "") -> NoReturn:
         token = self._peek()
         if token.word in _QUERY_WORDS:
-            self._refuse("queries, joins and sub-queries are not allowed", "an expression sees its own row only")
+            self._refuse(
+                "queries, joins and sub-queries are not allowed", "an expression sees its own row only"
+            )
         if token.word == "OVER" or token.word in ("FILTER", "WITHIN"):
-            self._refuse("window functions and aggregates are not allowed", "an expression sees its own row only")
+            self._refuse(
+                "window functions and aggregates are not allowed", "an expression sees its own row only"
+            )
         shown = "the end of the text" if token.kind == "end" else repr(token.text[:40])
         self._refuse(f"unexpected {shown}", fix or "an operator, or the end of the expression, belongs here")
 
@@ -131,8 +223,7 @@ class _Parser:
     def _and(self) -> Expr:
         return self._chain("AND", self._not)
 
-    def _chain(self, word: str, part: "object") -> Expr:
-        assert callable(part)
+    def _chain(self, word: str, part: Callable[[], Expr]) -> Expr:
         at = self._peek().at
         parts: list[Expr] = [part()]
         while self._accept(word):
@@ -161,14 +252,16 @@ class _Parser:
             left = Call(token.text, (left, self._concat()), BOOLEAN, token.at)
         elif self._is("IS"):
             left = self._is_test(left)
-        elif self._is("IN", "BETWEEN", "LIKE") or (self._is("NOT") and self._peek(1).word in ("IN", "BETWEEN", "LIKE")):
+        elif self._is("IN", "BETWEEN", "LIKE") or (
+            self._is("NOT") and self._peek(1).word in ("IN", "BETWEEN", "LIKE")
+        ):
             negated = self._accept("NOT")
             found = self._in_between_like(left)
             left = Call("not", (found,), BOOLEAN, token.at) if negated else found
         else:
             return left
         after = self._peek()
-        if after.kind == "symbol" and after.text in COMPARISONS or self._is("IS", "IN", "BETWEEN", "LIKE"):
+        if (after.kind == "symbol" and after.text in COMPARISONS) or self._is("IS", "IN", "BETWEEN", "LIKE"):
             self._refuse("comparisons cannot be chained", "join them by AND, or set parentheses")
         return left
 
@@ -193,12 +286,17 @@ class _Parser:
         if token.word == "BETWEEN":
             low = self._concat()
             self._expect("AND", "BETWEEN low AND high")
-            bounds = (Call(">=", (operand, low), BOOLEAN, token.at), Call("<=", (operand, self._concat()), BOOLEAN, token.at))
+            bounds = (
+                Call(">=", (operand, low), BOOLEAN, token.at),
+                Call("<=", (operand, self._concat()), BOOLEAN, token.at),
+            )
             return Call("and", bounds, BOOLEAN, token.at)
         if token.word == "LIKE":
             pattern = self._concat()
             if self._is("ESCAPE"):
-                self._refuse("LIKE has no ESCAPE", "use starts_with, ends_with or contains for % and _ themselves")
+                self._refuse(
+                    "LIKE has no ESCAPE", "use starts_with, ends_with or contains for % and _ themselves"
+                )
             return Call("like", (operand, pattern), BOOLEAN, token.at)
         self._expect("(", "IN takes a list in parentheses")
         items = self._arguments(token.at)
@@ -275,8 +373,12 @@ class _Parser:
         scale = -int(number.as_tuple().exponent)
         precision = max(len(number.as_tuple().digits), scale, 1)
         if precision > 38:
-            self._refuse(f"{text[:50]} has more than 38 digits", "write it with an exponent for a double", token.at)
-        return Literal(values.to_decimal(number, DecimalType(precision, scale)), DecimalType(precision, scale), token.at)
+            self._refuse(
+                f"{text[:50]} has more than 38 digits", "write it with an exponent for a double", token.at
+            )
+        return Literal(
+            values.to_decimal(number, DecimalType(precision, scale)), DecimalType(precision, scale), token.at
+        )
 
     def _word(self) -> Expr:
         token, after = self._peek(), self._peek(1)
@@ -292,9 +394,8 @@ class _Parser:
             return self._interval()
         if after.kind == "string":
             return self._typed_literal()
-        if token.word in ("DECIMAL", "NUMERIC") and after.text == "(" and self._peek(5).text == ")":
-            if self._peek(6).kind == "string":
-                return self._typed_literal()
+        if token.word in ("DECIMAL", "NUMERIC") and after.text == "(" and self._peek(6).kind == "string":
+            return self._typed_literal()
         if token.word == "CURRENT_DATE" and after.text != "(":
             self._take()
             return Fact("date", "", None, DATE, token.at)
@@ -314,7 +415,11 @@ class _Parser:
                 self._unexpected("a name belongs after the point")
             parts.append(self._take().text)
         if self._is("("):
-            self._refuse("functions of schemas or catalogs are not allowed", "docs/language.md lists the functions", first.at)
+            self._refuse(
+                "functions of schemas or catalogs are not allowed",
+                "docs/language.md lists the functions",
+                first.at,
+            )
         if first.word in ("PRINCIPAL", "CONTEXT"):
             return self._request_fact(first, parts)
         return Name(tuple(parts), first.at)
@@ -322,12 +427,16 @@ class _Parser:
     def _request_fact(self, first: Token, parts: list[str]) -> Fact:
         kind = first.word.lower()
         if len(parts) != 2:
-            self._refuse(f"{kind} takes one name", f'write {kind}.name; a column of that name is written "{kind}"', first.at)
+            self._refuse(
+                f"{kind} takes one name",
+                f'write {kind}.name; a column of that name is written "{kind}"',
+                first.at,
+            )
         if kind == "principal":
             return Fact("attribute", parts[1], None, STRING, first.at)
         if parts[1] not in CONTEXT_KEYS:
             fix = "there are " + ", ".join(f"context.{key}" for key in CONTEXT_KEYS)
-            raise UnknownName(f"unknown context.{parts[1]}", fix, first.at)
+            raise UnknownNameError(f"unknown context.{parts[1]}", fix, first.at)
         return Fact("context", parts[1], None, CONTEXT_KEYS[parts[1]], first.at)
 
     def _typed_literal(self) -> Literal:
@@ -355,7 +464,11 @@ class _Parser:
                 self._refuse("precision is 1 to 38, scale at most the precision", "narrow the type", token.at)
             return DecimalType(precision, scale)
         if token.word not in TYPE_WORDS:
-            self._refuse(f"unknown type {token.text!r}", "types are " + ", ".join(TYPE_WORDS) + ", DECIMAL(p, s)", token.at)
+            self._refuse(
+                f"unknown type {token.text!r}",
+                "types are " + ", ".join(TYPE_WORDS) + ", DECIMAL(p, s)",
+                token.at,
+            )
         return TYPE_WORDS[token.word]
 
     def _whole_number(self) -> int:
@@ -411,8 +524,12 @@ class _Parser:
             self._refuse_function(token)
         args = self._arguments(token.at)
         if not function.low <= len(args) <= function.high:
-            count = str(function.low) if function.low == function.high else f"{function.low} to {function.high}"
-            self._refuse(f"{token.text} takes {count} arguments, not {len(args)}", "see docs/language.md", token.at)
+            count = (
+                str(function.low) if function.low == function.high else f"{function.low} to {function.high}"
+            )
+            self._refuse(
+                f"{token.text} takes {count} arguments, not {len(args)}", "see docs/language.md", token.at
+            )
         if self._is("OVER", "FILTER", "WITHIN"):
             self._unexpected()
         return self._build(function.op, args, token.at)
@@ -430,9 +547,13 @@ class _Parser:
         if token.word in _MANY_ROWS:
             self._refuse(f"{token.text} looks at many rows", "an expression sees its own row only", token.at)
         if token.text.lower() in self._masks:
-            self._refuse(f"{token.text} is a mask", "a mask stands alone, as the outermost function", token.at)
+            self._refuse(
+                f"{token.text} is a mask", "a mask stands alone, as the outermost function", token.at
+            )
         known = ", ".join(sorted(name.lower() for name in FUNCTIONS))
-        raise UnknownName(f"unknown function {token.text}", f"functions are {known}, cast, extract", token.at)
+        raise UnknownNameError(
+            f"unknown function {token.text}", f"functions are {known}, cast, extract", token.at
+        )
 
     def _arguments(self, at: Place) -> tuple[Expr, ...]:
         self._enter(at)
@@ -457,7 +578,9 @@ class _Parser:
     def _extract(self, at: Place) -> Expr:
         part = self._take()
         if part.word not in ("YEAR", "MONTH", "DAY", "HOUR"):
-            self._refuse("EXTRACT knows YEAR, MONTH, DAY and HOUR", "write EXTRACT(YEAR FROM column)", part.at)
+            self._refuse(
+                "EXTRACT knows YEAR, MONTH, DAY and HOUR", "write EXTRACT(YEAR FROM column)", part.at
+            )
         self._expect("FROM", "EXTRACT(part FROM value)")
         self._enter(at)
         operand = self._or()

@@ -13,8 +13,23 @@ import uuid
 from typing import Any, Final
 
 from headgate.model.schema import (
-    BINARY, BOOLEAN, DATE, DOUBLE, FLOAT, INT, LONG, STRING, TIME, TIMESTAMP, TIMESTAMP_NS, TIMESTAMPTZ,
-    TIMESTAMPTZ_NS, UUID, DecimalType, FixedType, Type,
+    BINARY,
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    FLOAT,
+    INT,
+    LONG,
+    STRING,
+    TIME,
+    TIMESTAMP,
+    TIMESTAMP_NS,
+    TIMESTAMPTZ,
+    TIMESTAMPTZ_NS,
+    UUID,
+    DecimalType,
+    FixedType,
+    Type,
 )  # fmt: skip
 
 INT_RANGE: Final = (-(2**31), 2**31 - 1)
@@ -152,7 +167,7 @@ def to_text(type_: Type, value: Any) -> str:
     if type_ == TIME:
         return str(value.isoformat(timespec="microseconds"))
     if type_ in (TIMESTAMP, TIMESTAMPTZ):
-        text = value.replace(tzinfo=None).isoformat(" ", "microseconds")
+        text = str(value.replace(tzinfo=None).isoformat(" ", "microseconds"))
         return text + ("+00:00" if type_ == TIMESTAMPTZ else "")
     if type_ in (TIMESTAMP_NS, TIMESTAMPTZ_NS):
         seconds, nanos = divmod(value, 1_000_000_000)

@@ -180,7 +180,9 @@ class Schema:
         found = self._by_dotted.get(dotted, ())
         if len(found) > 1:
             ids = ", ".join(str(located.field.id) for located in found)
-            raise SchemaError(f"the name {dotted!r} could mean any of the fields {ids}; use a path or a field id")
+            raise SchemaError(
+                f"the name {dotted!r} could mean any of the fields {ids}; use a path or a field id"
+            )
         return found[0] if found else None
 
     def to_json(self) -> dict[str, Any]:
@@ -252,7 +254,9 @@ def _type_from_json(data: Any) -> Type:
             return StructType(tuple(_field_from_json(f) for f in data["fields"]))
         case "list":
             element = _type_from_json(data["element"])
-            return ListType(Field(int(data["element-id"]), "element", element, _flag(data["element-required"])))
+            return ListType(
+                Field(int(data["element-id"]), "element", element, _flag(data["element-required"]))
+            )
         case "map":
             value = _type_from_json(data["value"])
             return MapType(
