@@ -19,6 +19,7 @@ from headgate.model.schema import (
     TIMESTAMP_NS,
     TIMESTAMPTZ,
     UUID,
+    DecimalType,
     Schema,
     Type,
 )
@@ -68,6 +69,17 @@ class DuckPrinter(Printer):
 
     def literal(self, value: Any, type_: Type) -> str:
         return f"CAST('{value}' AS UUID)" if type_ == UUID else super().literal(value, type_)
+
+    def op_arithmetic(self, call: Call) -> str:
+        if call.op != "*" or not isinstance(call.type, DecimalType):
+            return super().op_arithmetic(call)
+        # Two decimals of up to 18 digits are multiplied in 64 bits, which overflow; one wider operand prevents that.
+        left, right = call.args
+        narrow = type_of(left)
+        assert isinstance(narrow, DecimalType)
+        wide = DecimalType(max(narrow.precision, 19), narrow.scale)
+        product = f"(CAST({self.print(left)} AS {self.type_name(wide)}) * {self.print(right)})"
+        return f"CAST({product} AS {self.type_name(call.type)})"
 
     def op_length(self, call: Call) -> str:
         return f"CAST({self.function('length', *call.args)} AS INTEGER)"

@@ -221,6 +221,12 @@ class _Lowering:
     def _test(self, name: str, column: Column) -> Any:
         if name in ("is-null", "not-null") and not column.nullable:
             return name == "not-null"
+        located = self._schema.find(column.field_id)
+        if name in ("is-null", "not-null") and located is not None and located.field.required:
+            # Readers take a required field for never NULL, even where the struct around it is.
+            raise LoweringError(
+                "iceberg", "a required field of an optional struct is not tested for NULL", at=column.at
+            )
         key = "child" if self._form == "reference" else "term"
         return {"type": name, key: self._reference(column)}
 
