@@ -28,12 +28,13 @@ from headgate.model.schema import Schema
 
 
 def bound(source: str, schema: Schema) -> Expr | None:
-    """The bound expression; None where exact arithmetic would be too wide, the one thing the generator may run into."""
+    """The bound expression; None where it divides by zero or is too wide to be exact, which the generator may run into."""
     try:
         return bind(parse(source), schema)
     except ExpressionTypeError as e:
-        assert "digits" in e.message or "do not meet" in e.message, str(e)
-        return None
+        if any(reason in e.message for reason in ("digits", "do not meet", "division by zero")):
+            return None
+        raise
 
 
 @st.composite
@@ -78,8 +79,9 @@ def test_exact_iceberg_expressions_keep_the_same_rows(case: Any) -> None:
             term = iceberg.lower(expr, schema, form="term", mode="exact")
             reference = iceberg.lower(expr, schema, form="reference", mode="exact")
         except LoweringError as e:
-            assert "Infinity" in source or "optional struct" in e.message
-            continue
+            if "Infinity" in source or "optional struct" in e.message:
+                continue
+            raise
         evaluator = expression_evaluator(engines.py_schema(schema), engines.to_pyiceberg(term, schema), True)
         for row in rows:
             expected = keeps(expr, by_field_id(schema, row))

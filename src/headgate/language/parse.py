@@ -81,6 +81,10 @@ _CHANGING: Final = frozenset(
         "INPUT_FILE_NAME",
     ]
 )
+_CHANGING_WORDS: Final = frozenset(
+    {"CURRENT_TIMESTAMP", "CURRENT_TIME", "LOCALTIMESTAMP", "LOCALTIME", "SYSDATE"}
+)
+"""Those of them that are called without parentheses."""
 _MANY_ROWS: Final = frozenset(
     [
         "COUNT",
@@ -403,7 +407,7 @@ class _Parser:
             self._unexpected()
         if after.kind == "symbol" and after.text == "(":
             return self._call()
-        if token.word in _CHANGING and not (after.kind == "symbol" and after.text == "."):
+        if token.word in _CHANGING_WORDS and not (after.kind == "symbol" and after.text == "."):
             self._refuse_changing(token)
         return self._name()
 
