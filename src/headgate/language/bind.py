@@ -7,7 +7,6 @@ from typing import Final
 
 from headgate.language.ast import Call, Column, Expr, Fact, Literal, Name, type_of, walk
 from headgate.language.errors import NOWHERE, ExpressionTypeError, Place, UnknownColumnError
-from headgate.language.parse import COMPARISONS
 from headgate.language.types import (
     MAX_DIGITS,
     MOMENTS,
@@ -20,7 +19,8 @@ from headgate.language.types import (
     is_float,
     is_ordered,
     unify,
-)  # fmt: skip
+)
+from headgate.language.vocabulary import COMPARISONS
 from headgate.model.schema import (
     BOOLEAN,
     DATE,
@@ -34,7 +34,7 @@ from headgate.model.schema import (
     DecimalType,
     Schema,
     Type,
-)  # fmt: skip
+)
 
 TRUNCATIONS: Final = ("year", "quarter", "month", "week", "day", "hour")
 REQUEST_ONLY: Final = Schema(())

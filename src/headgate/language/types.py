@@ -31,7 +31,7 @@ from headgate.model.schema import (
     DecimalType,
     FixedType,
     Type,
-)  # fmt: skip
+)
 
 MAX_DIGITS: Final = 37
 """One less than every engine has: Spark reserves a digit for the carry and would round instead."""

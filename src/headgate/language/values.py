@@ -30,7 +30,7 @@ from headgate.model.schema import (
     DecimalType,
     FixedType,
     Type,
-)  # fmt: skip
+)
 
 INT_RANGE: Final = (-(2**31), 2**31 - 1)
 LONG_RANGE: Final = (-(2**63), 2**63 - 1)

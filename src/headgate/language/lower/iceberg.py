@@ -32,7 +32,7 @@ from headgate.model.schema import (
     Simple,
     StructType,
     Type,
-)  # fmt: skip
+)
 
 Form = OneOf["term", "reference"]
 Mode = OneOf["exact", "widened"]

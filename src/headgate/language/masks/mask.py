@@ -31,7 +31,7 @@ from headgate.model.schema import (
     Schema,
     StructType,
     Type,
-)  # fmt: skip
+)
 
 ICEBERG_ACTIONS: Final = {
     "mask_alphanum": "mask-alphanum",

@@ -34,7 +34,7 @@ from headgate.model.schema import (
     MapType,
     StructType,
     Type,
-)  # fmt: skip
+)
 
 MIN_SALT: Final = 16
 KEPT: Final = frozenset("(),.-@")

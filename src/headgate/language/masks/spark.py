@@ -28,7 +28,7 @@ from headgate.model.schema import (
     Schema,
     StructType,
     Type,
-)  # fmt: skip
+)
 
 BLOCK: Final = 64
 _KEPT: Final = "[^0-9(),.@-]"
