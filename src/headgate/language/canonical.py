@@ -12,7 +12,7 @@ from typing import Final
 from headgate.language import values
 from headgate.language.ast import FALSE, TRUE, Call, Column, Expr, Fact, Literal, Name, type_of
 from headgate.language.evaluate import evaluate, order_key
-from headgate.language.types import can_be_null
+from headgate.language.types import can_be_null, fit, is_exact
 from headgate.model.schema import BOOLEAN, DOUBLE, FLOAT, STRING
 
 _NEGATED: Final = {"=": "<>", "<>": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
@@ -110,7 +110,19 @@ def _compare(op: str, left: Expr, right: Expr) -> Expr:
         op, left, right = _FLIPPED[op], right, left
     if isinstance(right, Literal) and right.type == BOOLEAN and right.value is not None:
         return left if right.value is (op == "=") else _negate(left)
+    if isinstance(right, Literal) and (narrow := _without_widening(left, right)):
+        return _compare(op, *narrow)
     return Call(op, (left, right), BOOLEAN)
+
+
+def _without_widening(left: Expr, right: Literal) -> tuple[Expr, Literal] | None:
+    """Compare in the narrower type where the constant fits it: widening keeps order and equality."""
+    if not isinstance(left, Call) or left.op != "cast" or right.value is None:
+        return None
+    inner = type_of(left.args[0])
+    exact = is_exact(inner) and is_exact(left.type)
+    fitted = fit(right, inner) if exact or (inner, left.type) == (FLOAT, DOUBLE) else None
+    return None if fitted is None else (left.args[0], fitted)
 
 
 def _membership(args: tuple[Expr, ...]) -> Expr:
