@@ -322,7 +322,10 @@ def simple_conditions(draw: Any, schema: Schema, depth: int = 3) -> str:
             type_ not in (BOOLEAN, UUID, BINARY) and not isinstance(type_, FixedType),
         )
         constants = [literal_text(type_, v) for v in pool(type_)]
-        match writer.pick(["compare", "null", "in", "prefix"]):
+        match writer.pick(["compare", "null", "in", "prefix", "default"]):
+            case "default":
+                op = writer.pick(["=", "<>", "<", ">="] if ordered else ["=", "<>"])
+                return f"coalesce({column}, {writer.pick(constants)}) {op} {writer.pick(constants)}"
             case "null":
                 return f"{column} IS {writer.pick(['', 'NOT '])}NULL"
             case "in":

@@ -13,6 +13,7 @@ from typing import Literal as OneOf
 from headgate.language import values
 from headgate.language.ast import Call, Column, Expr, Literal
 from headgate.language.errors import LoweringError
+from headgate.language.evaluate import evaluate
 from headgate.language.types import is_float
 from headgate.model.schema import (
     BINARY,
@@ -89,7 +90,7 @@ class _Lowering:
                 return self._starts_with(column, prefix, want)
             case Call(op="like", args=(Column() as column, Literal(value=str() as pattern))):
                 return self._like(expr, column, pattern, want)
-            case Call(op="coalesce", args=(Call() as inner, Literal(value=False))) if want:
+            case Call(op="coalesce", args=(inner, Literal(value=False))) if want:
                 return self.rows(inner, want=True)
             case Call(op=op, args=(left, right)) if op in _NAMES:
                 return self._comparison(op if want else _NEGATED[op], left, right, expr)
@@ -107,8 +108,14 @@ class _Lowering:
     # -- leaves -----------------------------------------------------------------------------------------------------
 
     def _comparison(self, op: str, left: Expr, right: Expr, whole: Expr) -> Any:
-        if isinstance(left, Literal) and isinstance(right, Column):
+        if isinstance(left, Literal):
             op, left, right = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}.get(op, op), right, left
+        match left, right:
+            case Call(op="coalesce", args=(Column() as column, Literal() as default)), Literal():
+                # A default stands in for NULL: the rows by value, and those without one if the default passes.
+                instead = evaluate(Call(op, (default, right), BOOLEAN), {})
+                parts = [self._comparison(op, column, right, whole)]
+                return _any([*parts, self._test("is-null", column)] if instead else parts)
         if not isinstance(left, Column):
             return self._cannot(whole)
         if isinstance(right, Column) and self._form == "reference":

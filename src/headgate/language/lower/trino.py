@@ -1,7 +1,7 @@
 """Lowering to Trino. NaN there is unequal to itself and beyond any order, so comparisons of doubles say what they mean."""
 
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import Any, ClassVar, Final
 
 from headgate.language.ast import Call, Expr, Literal, type_of
 from headgate.language.lower.sql import Printer
@@ -24,6 +24,8 @@ from headgate.model.schema import (
     Schema,
     Type,
 )
+
+_ZONED: Final = frozenset({TIMESTAMPTZ, TIMESTAMPTZ_NS})
 
 
 def lower(expr: Expr, schema: Schema, columns: Mapping[int, str] | None = None) -> str:
@@ -64,6 +66,10 @@ class TrinoPrinter(Printer):
     def double(self, value: float, type_: Type) -> str:
         return f"{'REAL' if type_ == FLOAT else 'DOUBLE'} '{to_text(type_, value)}'"
 
+    def literal(self, value: Any, type_: Type) -> str:
+        text = super().literal(value, type_)
+        return text.replace("+00:00'", " +00:00'") if type_ in _ZONED else text
+
     def comparison(self, call: Call) -> str:
         if type_of(call.args[0]) not in (FLOAT, DOUBLE):
             return super().comparison(call)
@@ -76,6 +82,8 @@ class TrinoPrinter(Printer):
         plain = f"{a} {op} {b}"
         if _is_number(right) or (_is_number(left) and op == "="):
             return f"({plain})"
+        if _is_number(left):
+            return f"({plain} OR is_nan({b}))"
         match op:
             case "=":
                 return f"({plain} OR (is_nan({a}) AND is_nan({b})))"
