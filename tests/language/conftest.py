@@ -1,7 +1,12 @@
-"""Hypothesis profiles and the one Spark session of the language's tests."""
+"""Hypothesis profiles, the one Spark session and the one PostgreSQL server of the language's tests."""
 
 import os
+import shutil
+import subprocess
+import tempfile
 from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
@@ -39,3 +44,44 @@ def spark() -> Iterator[object]:
     built.sparkContext.setLogLevel("OFF")
     yield built
     built.stop()
+
+
+@pytest.fixture(scope="session")
+def postgres_dsn() -> Iterator[str]:
+    """A server of our own, with a collation unlike code-point order: results must not depend on it."""
+    if shutil.which("initdb") is None or shutil.which("pg_ctl") is None:
+        pytest.skip("PostgreSQL is not installed")
+    folder = Path(tempfile.mkdtemp(prefix="pg"))
+    # PostgreSQL refuses to run as root.
+    as_user = ["runuser", "-u", "postgres", "--"] if os.geteuid() == 0 else []
+    if as_user:
+        shutil.chown(folder, "postgres")
+    run = partial(
+        subprocess.run, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=folder
+    )
+    data = str(folder / "data")
+    run(
+        [
+            *as_user,
+            "initdb",
+            "-D",
+            data,
+            "-E",
+            "UTF8",
+            "--locale-provider=icu",
+            "--icu-locale=en-US",
+            "-U",
+            "test",
+            "-A",
+            "trust",
+        ]
+    )
+    options = (
+        f"-c listen_addresses='' -c unix_socket_directories={folder} -c fsync=off -c timezone=Europe/Berlin"
+    )
+    run([*as_user, "pg_ctl", "-D", data, "-w", "-o", options, "-l", str(folder / "log"), "start"])
+    try:
+        yield f"host={folder} user=test dbname=postgres"
+    finally:
+        run([*as_user, "pg_ctl", "-D", data, "-w", "-m", "immediate", "stop"])
+        shutil.rmtree(folder)

@@ -4,6 +4,7 @@ import datetime as dt
 from typing import Any
 
 import duckdb
+import psycopg
 import pyarrow as pa
 from pyiceberg.expressions import (
     AlwaysFalse,
@@ -32,6 +33,7 @@ from pyiceberg.typedef import Record
 
 from headgate.language import values
 from headgate.language.lower.duckdb import DuckPrinter
+from headgate.language.lower.postgres import PostgresPrinter
 from headgate.model.schema import (
     BINARY,
     BOOLEAN,
@@ -105,6 +107,23 @@ def in_duckdb(schema: Schema, rows: list[dict[str, Any]], texts: list[str]) -> l
         ]
         connection.execute(f"CREATE TABLE t AS SELECT {', '.join(casts)} FROM given")
         return connection.execute("SELECT " + ", ".join(texts) + " FROM t").fetchall()
+
+
+def in_postgres(
+    connection: psycopg.Connection[Any], schema: Schema, rows: list[dict[str, Any]], texts: list[str]
+) -> list[tuple[Any, ...]]:
+    """What PostgreSQL makes of expressions over plain columns, one tuple per row."""
+    printer = PostgresPrinter(schema)
+    columns = ", ".join(f"{printer.quote(f.name)} {printer.type_name(f.type)}" for f in schema.fields)
+    values_ = ", ".join(f"%s::{printer.type_name(f.type)}" for f in schema.fields)
+    with connection.cursor() as cursor:
+        cursor.execute(f"DROP TABLE IF EXISTS t; CREATE TEMP TABLE t (n int, {columns})")  # type: ignore[arg-type]
+        for number, row in enumerate(rows):
+            cursor.execute(
+                f"INSERT INTO t VALUES ({number}, {values_})", [row[f.name] for f in schema.fields]
+            )  # type: ignore[arg-type]
+        cursor.execute(f"SELECT {', '.join(texts)} FROM t ORDER BY n")  # type: ignore[arg-type]
+        return cursor.fetchall()
 
 
 # -- pyiceberg ----------------------------------------------------------------------------------------------------------

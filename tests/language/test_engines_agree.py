@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import psycopg
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -9,6 +10,7 @@ from pyiceberg.expressions.visitors import expression_evaluator
 from tests.language import engines
 from tests.language.strategies import (
     SPARK_TYPES,
+    TYPES,
     conditions,
     every_type,
     rows_of,
@@ -21,7 +23,7 @@ from headgate.language.bind import bind
 from headgate.language.canonical import canonical, text
 from headgate.language.errors import ExpressionTypeError, LoweringError
 from headgate.language.evaluate import by_field_id, evaluate, keeps
-from headgate.language.lower import duckdb, iceberg
+from headgate.language.lower import duckdb, iceberg, postgres
 from headgate.language.lower import spark as spark_sql
 from headgate.language.parse import parse
 from headgate.model.schema import Schema
@@ -104,6 +106,40 @@ def test_widened_iceberg_expressions_never_drop_a_row(case: Any) -> None:
                 if keeps(expr, by_id):
                     assert evaluator(engines.record(schema, row)) is True, (text(form), term, row)
                     assert engines.two_valued(reference, schema, by_id) is True
+
+
+@st.composite
+def postgres_cases(draw: Any) -> tuple[Schema, list[dict[str, Any]], list[str]]:
+    schema = Schema(tuple(f for f in every_type(TYPES).fields if f.name != "s"))
+    return schema, draw(rows_of(schema, 20)), draw(st.lists(conditions(schema, 2), min_size=40, max_size=40))
+
+
+@pytest.mark.real
+def test_postgres_agrees_with_the_reference(postgres_dsn: str) -> None:
+    with psycopg.connect(postgres_dsn, autocommit=True) as connection:
+
+        @settings(max_examples=max(5, settings.default.max_examples // 10))
+        @given(postgres_cases())
+        def agree(case: Any) -> None:
+            schema, rows, sources = case
+            exprs = []
+            texts = []
+            for source in sources:
+                if (expr := bound(source, schema)) is None:
+                    continue
+                try:
+                    texts.append(postgres.lower(expr, schema))
+                    exprs.append(expr)
+                except LoweringError as e:
+                    if "double precision" not in e.message:
+                        raise
+            found = engines.in_postgres(connection, schema, rows, texts)
+            for row, answers in zip(rows, found, strict=True):
+                by_id = by_field_id(schema, row)
+                for expr, answer, sql in zip(exprs, answers, texts, strict=True):
+                    assert answer == evaluate(expr, by_id), sql
+
+        agree()
 
 
 @st.composite
