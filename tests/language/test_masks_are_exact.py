@@ -24,7 +24,7 @@ from headgate.language.masks.mask import (
     parse_mask,
 )
 from headgate.language.masks.python import Secrets, apply
-from headgate.language.masks.spark import SparkSecrets, literal_secrets, lower_mask
+from headgate.language.masks.spark import SparkSecrets, hmac_pads, literal_secrets, lower_mask
 from headgate.model.schema import (
     BINARY,
     BOOLEAN,
@@ -154,23 +154,46 @@ def test_spark_gives_the_golden_bytes(spark: Any, tmp_path: Path) -> None:
     import pyarrow.parquet as pq
 
     golden = {entry["mask"]: entry["gives"] for entry in json.loads(GOLDEN.read_text())}
-    for column in IN_SPARK:
-        field = SCHEMA.by_path[(column,)].field
-        cells = [named(field, v) for v in [*VALUES[column], None]]
+    fields = [SCHEMA.by_path[(column,)].field for column in IN_SPARK]
+    height = max(len(v) for v in VALUES.values()) + 1
+    columns = {}
+    for field in fields:
         type_ = {"list": pa.list_(pa.int64()), "map": pa.map_(pa.string(), pa.int32())}.get(
-            column
+            field.name
         ) or arrow_type(field.type)
-        pq.write_table(pa.table({column: pa.array(cells, type_)}), tmp_path / f"{column}.parquet")
-        frame = spark.read.parquet(str(tmp_path / f"{column}.parquet")).coalesce(1)
-        masks = {s: m for s in MASKS if (m := mask_of(s)).column.field_id == field.id}
-        texts = [lower_mask(m, SCHEMA, literal_secrets(SECRETS)) for m in masks.values()]
-        before = dict(frame.dtypes)[column]
-        masked = frame.selectExpr(*(f"{t} AS m{i}" for i, t in enumerate(texts)))
-        assert {t for _, t in masked.dtypes} == {before}
-        table = masked.toArrow()
-        for i, source in enumerate(masks):
-            found = [shown(numbered(field, v)) for v in table.column(i).to_pylist()]
-            assert found == [pair[1] for pair in golden[source]], texts[i]
+        cells = [named(field, v) for v in VALUES[field.name]]
+        columns[field.name] = pa.array([*cells, *[None] * (height - len(cells))], type_)
+    pq.write_table(pa.table(columns), tmp_path / "rows.parquet")
+    frame = spark.read.parquet(str(tmp_path / "rows.parquet")).coalesce(1)
+    masks = {s: m for s in MASKS if (m := mask_of(s)).column.field_id in {f.id for f in fields}}
+    texts = [lower_mask(m, SCHEMA, literal_secrets(SECRETS)) for m in masks.values()]
+    masked = frame.selectExpr(*(f"{t} AS m{i}" for i, t in enumerate(texts)))
+    table, types = masked.toArrow(), dict(frame.dtypes)
+    for i, (source, mask) in enumerate(masks.items()):
+        field = SCHEMA.by_id[mask.column.field_id].field
+        assert masked.dtypes[i][1] == types[field.name]
+        found = [
+            shown(numbered(field, v)) for v in table.column(i).to_pylist()[: len(VALUES[field.name]) + 1]
+        ]
+        assert found == [pair[1] for pair in golden[source]], texts[i]
+
+
+@pytest.mark.spark
+@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
+def test_secrets_handed_over_as_columns_are_in_no_plan(spark: Any) -> None:
+    inner, outer = hmac_pads(SECRETS.keys["customers"])
+    mask = mask_of("token(string, 'customers')")
+    text = lower_mask(mask, SCHEMA, SparkSecrets({"customers": ("pads.inner", "pads.outer")}))
+    pads = spark.createDataFrame([(bytearray(inner), bytearray(outer))], "inner binary, outer binary").alias(
+        "pads"
+    )
+    people = spark.sql("SELECT 'ann' AS string")
+    masked = people.crossJoin(pads).selectExpr(f"{text} AS token")
+    assert masked.collect()[0].token == apply(mask, "ann", SECRETS)
+    plan = masked._jdf.queryExecution().toString()
+    assert "pads.inner" in plan or "inner#" in plan
+    for secret in (inner, outer, SECRETS.keys["customers"]):
+        assert secret.hex() not in plan.lower()
 
 
 def named(field: Field, value: Any) -> Any:
