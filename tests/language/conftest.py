@@ -22,7 +22,7 @@ COMMON = {
 settings.register_profile("default", max_examples=60, **COMMON)
 # Without shrinking: what fails is named by its seed, and shrinking whole tables takes minutes.
 LARGE = {"phases": [Phase.reuse, Phase.generate], "report_multiple_bugs": False}
-settings.register_profile("thorough", max_examples=2000, **LARGE, **COMMON)
+settings.register_profile("thorough", max_examples=1000, **LARGE, **COMMON)
 settings.register_profile("quick", max_examples=60, **LARGE, **COMMON)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 

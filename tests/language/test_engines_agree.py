@@ -28,6 +28,8 @@ from headgate.language.lower import spark as spark_sql
 from headgate.language.parse import parse
 from headgate.model.schema import Schema
 
+pytestmark = pytest.mark.timeout(3600)  # the thorough profile takes its time
+
 
 def bound(source: str, schema: Schema) -> Expr | None:
     """The bound expression; None where it divides by zero or is too wide to be exact, which the generator may run into."""
@@ -111,7 +113,7 @@ def test_widened_iceberg_expressions_never_drop_a_row(case: Any) -> None:
 @st.composite
 def postgres_cases(draw: Any) -> tuple[Schema, list[dict[str, Any]], list[str]]:
     schema = Schema(tuple(f for f in every_type(TYPES).fields if f.name != "s"))
-    return schema, draw(rows_of(schema, 20)), draw(st.lists(conditions(schema, 2), min_size=40, max_size=40))
+    return schema, draw(rows_of(schema, 8)), draw(st.lists(conditions(schema, 2), min_size=30, max_size=30))
 
 
 @pytest.mark.real
@@ -145,7 +147,7 @@ def test_postgres_agrees_with_the_reference(postgres_dsn: str) -> None:
 @st.composite
 def spark_cases(draw: Any) -> tuple[Schema, list[dict[str, Any]], list[str]]:
     schema = every_type(SPARK_TYPES)
-    return schema, draw(rows_of(schema, 20)), draw(st.lists(conditions(schema, 2), min_size=40, max_size=40))
+    return schema, draw(rows_of(schema, 8)), draw(st.lists(conditions(schema, 2), min_size=40, max_size=40))
 
 
 @pytest.mark.spark

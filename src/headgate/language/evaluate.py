@@ -6,7 +6,6 @@ is NULL. The other engines are made to agree with this module, not the other way
 
 import datetime as dt
 import operator
-import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
@@ -129,8 +128,21 @@ def _modulo(call: Call, a: int, b: int) -> int:
 
 
 def _like(call: Call, text: str, pattern: str) -> bool:
-    parts = [{"%": ".*", "_": "."}.get(c) or re.escape(c) for c in re.sub("%+", "%", pattern)]
-    return re.fullmatch("".join(parts), text, re.DOTALL) is not None
+    """Match % and _ by going back to the last % only: never more than length times length steps."""
+    at = in_pattern = 0
+    last_percent, resume = -1, 0
+    while at < len(text):
+        if in_pattern < len(pattern) and pattern[in_pattern] == "%":
+            last_percent, resume = in_pattern, at
+            in_pattern += 1
+        elif in_pattern < len(pattern) and pattern[in_pattern] in ("_", text[at]):
+            at, in_pattern = at + 1, in_pattern + 1
+        elif last_percent >= 0:
+            resume += 1
+            at, in_pattern = resume, last_percent + 1
+        else:
+            return False
+    return not pattern[in_pattern:].strip("%")
 
 
 def _substring(call: Call, text: str, start: int, length: int | None = None) -> str:

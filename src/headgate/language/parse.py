@@ -105,6 +105,8 @@ class _Parser:
                 "window functions and aggregates are not allowed", "an expression sees its own row only"
             )
         shown = "the end of the text" if token.kind == "end" else repr(token.text[:40])
+        if token.word in RESERVED and not fix:
+            fix = f'a column of that name is written "{token.text}"'
         self._refuse(f"unexpected {shown}", fix or "an operator, or the end of the expression, belongs here")
 
     # -- operators, loosest first -----------------------------------------------------------------------------------
