@@ -70,7 +70,7 @@ def pool(type_: Type) -> list[Any]:
         return [b"\0" * type_.length, b"\xff" * type_.length, b"abcdefgh"[: type_.length]]
     return {
         BOOLEAN: [True, False],
-        INT: [0, 1, -1, 2, 7, 10, 2**31 - 1, -(2**31)],
+        INT: [0, 1, -1, 2, 7, 10, 1970, 2024, 2**31 - 1, -(2**31)],
         LONG: [0, 1, -1, 7, 2**31, 2**63 - 1, -(2**63), 2**53 + 1],
         FLOAT: [values.to_float(v) for v in (*DOUBLES, 3.4028235e38)],
         DOUBLE: DOUBLES,

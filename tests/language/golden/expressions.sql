@@ -44,3 +44,6 @@ home.zip = '12345' AND home."geo.hash" <> 'u'
 region = city
 rate > rate
 home."geo.hash" IS NULL
+year(born) >= 2024 AND year(seen) <> 2023
+date_trunc('month', at) = TIMESTAMPTZ '2024-12-01 00:00:00Z'
+substring(region, 1, 2) = 'EU'

@@ -14,6 +14,7 @@ from headgate.language import values
 from headgate.language.ast import Call, Column, Expr, Literal
 from headgate.language.errors import LoweringError
 from headgate.language.evaluate import evaluate
+from headgate.language.lower.ranges import Step, step
 from headgate.language.types import is_float
 from headgate.model.schema import (
     BINARY,
@@ -116,6 +117,13 @@ class _Lowering:
                 instead = evaluate(Call(op, (default, right), BOOLEAN), {})
                 parts = [self._comparison(op, column, right, whole)]
                 return _any([*parts, self._test("is-null", column)] if instead else parts)
+            case Call(
+                op="substring", args=(Column() as column, Literal(value=1), Literal(value=count))
+            ), Literal(value=str() as start):
+                if op in ("=", "<>") and len(start) == count:
+                    return self._starts_with(column, start, op == "=")
+            case Call(), Literal() if right.value is not None and (found := step(left, right)):
+                return self._step(op, found, whole)
         if not isinstance(left, Column):
             return self._cannot(whole)
         if isinstance(right, Column) and self._form == "reference":
@@ -126,6 +134,27 @@ class _Lowering:
             return self._float_comparison(op, left, right)
         out = self._predicate(_NAMES[op], left, right)
         return self._present(left, out) if op == "<>" else out
+
+    def _step(self, op: str, found: Step, whole: Expr) -> Any:
+        column, first, after = found
+        match op:
+            case "=":
+                return _all(
+                    [
+                        self._comparison(">=", column, first, whole),
+                        self._comparison("<", column, after, whole),
+                    ]
+                )
+            case "<>":
+                return _any(
+                    [
+                        self._comparison("<", column, first, whole),
+                        self._comparison(">=", column, after, whole),
+                    ]
+                )
+            case "<" | ">=":
+                return self._comparison(op, column, first, whole)
+        return self._comparison("<" if op == "<=" else ">=", column, after, whole)
 
     def _float_comparison(self, op: str, column: Column, literal: Literal) -> Any:
         value, nan = literal.value, self._test("is-nan", column)
