@@ -35,7 +35,7 @@ def test_every_type_and_attribute_survives() -> None:
     assert Schema.from_json(again) == schema
 
 
-@given(schemas())
+@given(schemas)
 def test_pyiceberg_reads_what_is_written(schema: Schema) -> None:
     read = PySchema.model_validate(schema.to_json())
     assert {f.field_id: f.name for f in read.fields} == {f.id: f.name for f in schema.fields}
