@@ -59,7 +59,7 @@ def wide_case_of(seed: int, types: list[Type], *, structs: bool) -> Case:
     """Columns of every type, with many conditions: for engines where a query costs more than an expression."""
     rng = random.Random(seed)
     schema = Schema(tuple(f for f in every_type(types).fields if structs or f.name != "s"))
-    return schema, random_rows(rng, schema, 12), [random_condition(rng, schema) for _ in range(60)]
+    return schema, random_rows(rng, schema, 12), [random_condition(rng, schema) for _ in range(50)]
 
 
 @given(SEEDS)
@@ -167,7 +167,7 @@ def test_postgres_agrees_with_the_reference(postgres_dsn: str) -> None:
 def test_spark_agrees_with_the_reference(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> None:
     import pyarrow.parquet as pq
 
-    @settings(max_examples=max(3, settings.default.max_examples // 20))
+    @settings(max_examples=max(2, settings.default.max_examples // 30))
     @given(SEEDS)
     def agree(seed: int) -> None:
         schema, rows, sources = wide_case_of(seed, SPARK_TYPES, structs=True)
