@@ -15,6 +15,7 @@ _USE_CATALOG: Final = Privilege.USE_CATALOG.bit
 _CATALOG_NOT_DENIED: Final = int(Fact.CATALOG_NOT_DENIED)
 _SELF: Final = int(Fact.SELF)
 _MEMBER: Final = int(Fact.MEMBER)
+_SERVICE_ADMIN: Final = int(Fact.SERVICE_ADMIN)
 
 _PLACE: Final[dict[ObjectType, int]] = {
     type: int(
@@ -38,6 +39,9 @@ def facts(authority: Authority, caller: Caller, node: Node) -> int:
     known = caller.facts
     if not known & _MEMBER:
         return known
+    if node.chain[0][0] != caller.metalake:
+        # INVARIANT: a caller is somebody only in the metalake they were compiled for.
+        return known & _SERVICE_ADMIN
     allow = deny = 0
     owner_of = authority.owners.get
     principals = caller.principals
