@@ -12,6 +12,7 @@ from headgate.doors.gravitino import GravitinoDoor
 from headgate.doors.server import Server
 from headgate.steward import Steward
 from headgate.store import Store
+from tests.people import People
 
 
 @pytest.fixture
@@ -23,8 +24,8 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 @pytest.fixture
-def steward(store: Store) -> Steward:
-    return Steward(store, service_admins=frozenset({"admin"}))
+def steward(store: Store, tmp_path: Path) -> Steward:
+    return Steward(store, service_admins=frozenset({"admin"}), warehouse=str(tmp_path / "warehouse"))
 
 
 Api = Callable[..., httpx.Response]
@@ -46,3 +47,9 @@ def api(steward: Steward) -> Iterator[Api]:
 
         yield call
         portal.call(client.aclose)
+
+
+@pytest.fixture
+def people(steward: Steward) -> People:
+    """Members of the metalake `lake` and their privileges."""
+    return People(steward)

@@ -72,8 +72,7 @@ class Kernel:
         """
         authority = self.authority(at_least)
         permit = self._decide(authority, identity, op, ref, extra)
-        if permit.op not in EVEN_DISABLED:
-            self._in_use(permit)
+        self._in_use(permit)
         return permit
 
     def _decide(self, authority: Authority, identity: Identity, op: Op, ref: ObjectRef, extra: int) -> Permit:
@@ -118,7 +117,8 @@ class Kernel:
         )
 
     def _in_use(self, permit: Permit) -> None:
-        for id, _ in permit.node.chain:
+        chain = permit.node.chain[:-1] if permit.op in EVEN_DISABLED else permit.node.chain
+        for id, _ in chain:
             node = permit.authority.objects[id]
             if not node.in_use:
                 raise NotInUse(
@@ -145,6 +145,7 @@ class Kernel:
         if authority.revision == permit.authority.revision:
             return
         again = self._decide(authority, permit.identity, permit.op, permit.ref, permit.extra)
+        self._in_use(again)
         if again.node.id != permit.node.id:
             raise Conflict(
                 f"{permit.ref.type} '{clip(permit.ref.full_name)}' was replaced by somebody else",

@@ -23,6 +23,10 @@ class ObjectRecord(msgspec.Struct, frozen=True):
     version: int
     audit: Audit
 
+    def __repr__(self) -> str:
+        # Properties may hold secrets.
+        return f"ObjectRecord({self.id}, {self.type!r}, {self.name!r}, version={self.version})"
+
 
 class PrincipalRecord(msgspec.Struct, frozen=True):
     """A user or group as it is stored."""

@@ -3,11 +3,11 @@
 import re
 from typing import Final
 
-from headgate.doors.gravitino import errors, info, metalakes
+from headgate.doors.gravitino import catalogs, errors, info, metalakes, schemas
 from headgate.doors.routing import Answer
 from headgate.model.errors import HeadgateError, IllegalArgument
 
-PARTS: Final = (info, metalakes)
+PARTS: Final = (info, metalakes, catalogs, schemas)
 
 _ACCEPT: Final = re.compile(r"application/vnd\.gravitino\.v(\d+)\+json")
 
