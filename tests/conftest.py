@@ -9,6 +9,8 @@ import pytest
 
 from headgate.doors.authentication import Authentication, SimpleScheme
 from headgate.doors.gravitino import GravitinoDoor
+from headgate.doors.headgate import HeadgateDoor
+from headgate.doors.openapi import with_document
 from headgate.doors.server import Server
 from headgate.steward import Steward
 from headgate.store import Store
@@ -36,7 +38,9 @@ def api(steward: Steward) -> Iterator[Api]:
     """`api("ann", "POST", "/api/metalakes", {...})` through the real server, in process."""
     import anyio.from_thread
 
-    server = Server(steward, Authentication([SimpleScheme()]), [GravitinoDoor()])
+    server = Server(
+        steward, Authentication([SimpleScheme()]), with_document([GravitinoDoor(), HeadgateDoor()])
+    )
     transport = httpx.ASGITransport(app=server, client=("127.0.0.1", 1))
     with anyio.from_thread.start_blocking_portal() as portal:
         client = httpx.AsyncClient(transport=transport, base_url="http://headgate")

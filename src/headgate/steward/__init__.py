@@ -8,7 +8,11 @@ from headgate.catalogs import Registry
 from headgate.steward.catalogs import Catalogs
 from headgate.steward.kernel import Kernel
 from headgate.steward.metalakes import Metalakes
+from headgate.steward.owners import Owners
 from headgate.steward.permits import Permit
+from headgate.steward.principals import Principals
+from headgate.steward.questions import Questions
+from headgate.steward.roles import Roles
 from headgate.steward.schemas import Schemas
 from headgate.store import Store
 
@@ -25,3 +29,7 @@ class Steward:
         self.metalakes = Metalakes(self.kernel)
         self.catalogs = Catalogs(self.kernel, Registry(store, warehouse))
         self.schemas = Schemas(self.kernel, self.catalogs)
+        self.principals = Principals(self.kernel)
+        self.roles = Roles(self.kernel)
+        self.owners = Owners(self.kernel)
+        self.questions = Questions(self.kernel)
