@@ -2,11 +2,11 @@
 
 from typing import Final
 
-from headgate.doors.iceberg import config, errors, namespaces
+from headgate.doors.iceberg import config, errors, namespaces, tables
 from headgate.doors.routing import Answer
 from headgate.model.errors import HeadgateError
 
-PARTS: Final = (config, namespaces)
+PARTS: Final = (config, namespaces, tables)
 
 
 class IcebergDoor:
@@ -15,6 +15,11 @@ class IcebergDoor:
 
     def __init__(self) -> None:
         self.routes = [route for part in PARTS for route in part.routes.routes]
+        config.ENDPOINTS[:] = [
+            f"{route.method} {route.path.removeprefix('/iceberg')}"
+            for route in self.routes
+            if "{prefix}" in route.path
+        ]
 
     def admit(self, headers: dict[str, str]) -> None:
         """Any client may knock."""

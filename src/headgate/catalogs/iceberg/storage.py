@@ -1,0 +1,136 @@
+"""Files: the storage that a warehouse names, and reading, writing and deleting there."""
+
+import gzip
+import threading
+from collections import OrderedDict
+from typing import Any, Final
+
+import orjson
+from pyarrow.fs import FileSelector
+from pyiceberg.io.pyarrow import PyArrowFileIO
+
+from headgate.model.errors import ConnectionFailed, HeadgateError, IllegalArgument
+
+Json = dict[str, Any]
+
+_SETTINGS: Final = {
+    "s3-endpoint": "s3.endpoint",
+    "s3-region": "s3.region",
+    "s3-access-key-id": "s3.access-key-id",
+    "s3-secret-access-key": "s3.secret-access-key",
+    "s3-session-token": "s3.session-token",
+    "s3-path-style-access": "s3.path-style-access",
+    "s3-role-arn": "s3.role-arn",
+}
+"""What a catalog may say about its storage, as Gravitino names it, and as pyiceberg does.
+
+INVARIANT: nothing else of a catalog's properties reaches pyiceberg, which would import any class they name.
+"""
+
+
+class _Kept:
+    """The documents read lately, up to a number of bytes."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._size = 0
+        self._documents: OrderedDict[str, bytes] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, location: str) -> bytes | None:
+        with self._lock:
+            found = self._documents.get(location)
+            if found is not None:
+                self._documents.move_to_end(location)
+            return found
+
+    def put(self, location: str, data: bytes) -> None:
+        with self._lock:
+            if location not in self._documents:
+                self._documents[location] = data
+                self._size += len(data)
+            while self._size > self._most:
+                self._size -= len(self._documents.popitem(last=False)[1])
+
+
+_kept: Final = _Kept(128 * 1024 * 1024)
+
+
+class Storage:
+    """The files of one catalog."""
+
+    def __init__(self, properties: dict[str, str]) -> None:
+        known = {
+            ours: value
+            for key, value in properties.items()
+            if (ours := _SETTINGS.get(key) or (key if key in _SETTINGS.values() else None))
+        }
+        if known.pop("s3.path-style-access", "").lower() == "false":
+            known["s3.force-virtual-addressing"] = "true"
+        self.io = PyArrowFileIO(known)
+
+    def read(self, location: str) -> Json:
+        """A metadata document. One never changes once it is written, so it is read from storage once."""
+        try:
+            found = orjson.loads(_kept.get(location) or self._fetch(location))
+        except orjson.JSONDecodeError as error:
+            raise IllegalArgument("the table's metadata file is not JSON", hint=str(error)[:200]) from None
+        if not isinstance(found, dict):
+            raise IllegalArgument("the table's metadata file is not a document")
+        return found
+
+    def _fetch(self, location: str) -> bytes:
+        try:
+            with self.io.new_input(location).open() as stream:
+                data: bytes = stream.read()
+        except FileNotFoundError as error:
+            raise HeadgateError(
+                "the table's metadata file is missing from its storage", hint="restore it from a backup"
+            ) from error
+        except OSError as error:
+            raise _unreachable(error) from error
+        if data[:2] == b"\x1f\x8b":
+            data = gzip.decompress(data)
+        _kept.put(location, data)
+        return data
+
+    def write(self, location: str, document: Json) -> None:
+        """Write a document that is new; nothing is ever overwritten."""
+        data = orjson.dumps(document)
+        try:
+            with self.io.new_output(location).create(overwrite=False) as stream:
+                stream.write(data)
+        except OSError as error:
+            raise _unreachable(error) from error
+        _kept.put(location, data)
+
+    def delete(self, location: str) -> None:
+        try:
+            self.io.delete(location)
+        except OSError as error:
+            raise _unreachable(error) from error
+
+    def delete_folder(self, location: str) -> None:
+        """Delete everything below a place."""
+        scheme, netloc, path = PyArrowFileIO.parse_location(location)
+        try:
+            files = self.io.fs_by_scheme(scheme, netloc)
+            if files.get_file_info(FileSelector(path, allow_not_found=True)):
+                files.delete_dir(path)
+        except OSError as error:
+            raise _unreachable(error) from error
+
+    def probe(self, location: str) -> None:
+        """Make sure that files can be written here, by writing one."""
+        try:
+            output = self.io.new_output(location)
+            with output.create(overwrite=True) as stream:
+                stream.write(b"headgate")
+            self.io.delete(location)
+        except OSError as error:
+            raise _unreachable(error) from error
+
+
+def _unreachable(error: OSError) -> ConnectionFailed:
+    reason = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
+    return ConnectionFailed("the warehouse cannot be used", hint=reason)
