@@ -31,7 +31,6 @@ from pyiceberg.types import (
     TimestampType,
     TimestamptzType,
 )
-from tests.planning.forge import DELETED, Forge, ForgedFile, ForgedManifest, ForgedSnapshot, simple_schema
 
 from headgate.planning import (
     InvalidFilterError,
@@ -41,6 +40,7 @@ from headgate.planning import (
     UnknownColumnError,
     plan,
 )
+from tests.planning.forge import DELETED, Forge, ForgedFile, ForgedManifest, ForgedSnapshot, simple_schema
 
 SCHEMA = simple_schema(
     ("id", LongType()),

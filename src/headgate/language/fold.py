@@ -46,7 +46,7 @@ class Folded:
         return bool(self.problems)
 
 
-class _Undecidable(Exception):  # noqa: N818 - never leaves this module
+class _Undecidable(Exception):
     def __init__(self, problem: str) -> None:
         self.problem = problem
 
