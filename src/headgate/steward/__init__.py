@@ -7,6 +7,7 @@ the question was asked) and plain values. Goes out: records and frozen values. K
 from headgate.steward.kernel import Kernel
 from headgate.steward.metalakes import Metalakes
 from headgate.steward.permits import Permit
+from headgate.steward.tokens import Tokens
 from headgate.store import Store
 
 __all__ = ["Permit", "Steward"]
@@ -18,3 +19,4 @@ class Steward:
     def __init__(self, store: Store, *, service_admins: frozenset[str] = frozenset()) -> None:
         self.kernel = Kernel(store, service_admins)
         self.metalakes = Metalakes(self.kernel)
+        self.tokens = Tokens(self.kernel)

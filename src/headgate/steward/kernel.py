@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from headgate.decide import Authority, Caller, Node, Op, explain
 from headgate.decide.authority import depth
-from headgate.decide.operations import OPERATIONS
+from headgate.decide.operations import OPERATIONS, OUTSIDE
 from headgate.decide.verdict import facts, satisfied
 from headgate.model.errors import Conflict, Forbidden, NotFound, NotInUse, Unavailable
 from headgate.model.objects import ObjectRef, ObjectType, clip
@@ -78,7 +78,7 @@ class Kernel:
 
     def _decide(self, authority: Authority, identity: Identity, op: Op, ref: ObjectRef, extra: int) -> Permit:
         way = authority.nearest(ref)
-        if op in (Op.CREATE_METALAKE, Op.LIST_METALAKES):
+        if op in OUTSIDE:
             return self._outside(authority, identity, op, ref)
         if not way:
             raise self._refused(identity, op, ref, authority, _stranger(identity, ref))

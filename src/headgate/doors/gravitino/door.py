@@ -3,11 +3,11 @@
 import re
 from typing import Final
 
-from headgate.doors.gravitino import errors, info, metalakes
-from headgate.doors.routing import Answer
+from headgate.doors.gravitino import errors, info, metalakes, tokens
+from headgate.doors.routing import Answer, Route
 from headgate.model.errors import HeadgateError, IllegalArgument
 
-PARTS: Final = (info, metalakes)
+PARTS: Final = (info, metalakes, tokens)
 
 _ACCEPT: Final = re.compile(r"application/vnd\.gravitino\.v(\d+)\+json")
 
@@ -21,7 +21,7 @@ class GravitinoDoor:
     prefix = "/api"
 
     def __init__(self) -> None:
-        self.routes = [route for part in PARTS for route in part.routes.routes]
+        self.routes: list[Route] = [route for part in PARTS for route in part.routes.routes]
 
     def admit(self, headers: dict[str, str]) -> None:
         accept = headers.get("accept", "")
@@ -38,11 +38,4 @@ class GravitinoDoor:
         return errors.error(error)
 
     def no_route(self, path: str, methods: list[str]) -> Answer:
-        if methods:
-            body = {
-                "code": 1006,
-                "type": "UnsupportedOperationException",
-                "message": "the path has no such method",
-            }
-            return Answer(body, 405, {"Allow": ", ".join(methods)})
-        return Answer({"code": 1003, "type": "NotFoundException", "message": "there is no such path"}, 404)
+        return errors.no_route(methods)

@@ -33,6 +33,7 @@ _NAMES: Final = {
     "policy-association": "PolicyAlreadyAssociatedException",
     "metadata-object": "MetadataObject",
     "principal": "NotFoundException",
+    "token": "NotFoundException",
 }
 
 
@@ -44,6 +45,18 @@ def error(error: e.HeadgateError) -> Answer:
         headers["Retry-After"] = "1"
     body = {"code": code, "type": _type(pattern, error), "message": str(error)}
     return Answer(body, status, headers)
+
+
+def no_route(methods: list[str]) -> Answer:
+    """The answer for a path that is not there, or that has other methods only."""
+    if methods:
+        body = {
+            "code": 1006,
+            "type": "UnsupportedOperationException",
+            "message": "the path has no such method",
+        }
+        return Answer(body, 405, {"Allow": ", ".join(methods)})
+    return Answer({"code": 1003, "type": "NotFoundException", "message": "there is no such path"}, 404)
 
 
 def _type(pattern: str, error: e.HeadgateError) -> str:
