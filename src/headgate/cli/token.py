@@ -55,10 +55,7 @@ def list_(
 ) -> None:
     """List the tokens, without their secrets."""
     session = _session(url, token, output)
-    if token:
-        found = session.get(("headgate", "tokens"))["tokens"]
-    else:
-        found = _operator(home, store).every()
+    found = session.get(("headgate", "tokens"))["tokens"] if token else _operator(home, store).every()
     session.show(found, "id", "user", "groups", "comment", "createTime", "expireTime", "revokeTime")
 
 
