@@ -19,7 +19,7 @@ Action = Annotated[str | None, typer.Option("--action", help="Only this operatio
 Object = Annotated[str | None, typer.Option("--object", help="Only of the object of this full name.")]
 Denied = Annotated[bool, typer.Option("--denied", help="Only what was refused.")]
 Since = Annotated[str | None, typer.Option("--since", help="Only from this time on (ISO-8601, UTC).")]
-Limit = Annotated[int, typer.Option("--limit", min=1, max=10_000, help="The latest so many.")]
+Limit = Annotated[int, typer.Option("--limit", min=1, max=1000, help="The latest so many.")]
 Follow = Annotated[bool, typer.Option("--follow/--no-follow", help="Go on with what comes.")]
 
 
@@ -41,7 +41,7 @@ def query(
 @command(app, "tail")
 def tail(session: Session, limit: Limit = 20, follow: Follow = True) -> None:
     """Show the latest events and go on with what comes."""
-    after = 0
+    after: int | None = None
     while True:
         for event in _events(session, limit=limit, after=after):
             after = event["id"]
@@ -55,7 +55,7 @@ def tail(session: Session, limit: Limit = 20, follow: Follow = True) -> None:
 def _events(session: Session, *, denied: bool = False, **asked: Any) -> list[dict[str, Any]]:
     if denied:
         asked["allowed"] = "false"
-    return list(session.get(session.in_metalake("audit"), **asked)["events"])
+    return list(session.get(("headgate", "audit"), metalake=session.in_metalake()[1], **asked)["events"])
 
 
 def _line(session: Session, event: dict[str, Any]) -> None:

@@ -12,9 +12,11 @@ from headgate.doors.authentication.oidc import OidcScheme
 from headgate.doors.authentication.own import OwnTokenScheme
 from headgate.doors.authentication.simple import is_loopback
 from headgate.doors.gravitino import GravitinoDoor
+from headgate.doors.headgate import HeadgateDoor
 from headgate.doors.observe import Metrics
+from headgate.doors.openapi import with_document
 from headgate.doors.root import RootDoor
-from headgate.doors.server import Door, Receive, Scope, Send, Server
+from headgate.doors.server import Receive, Scope, Send, Server
 from headgate.settings import Settings
 from headgate.steward import Steward
 from headgate.store import Store
@@ -28,9 +30,9 @@ def create(settings: Settings) -> Application:
     """The server: its store, steward, schemes and doors."""
     store = Store(settings.store.hidden)
     store.check()
-    steward = Steward(store, service_admins=settings.service_admins)
+    steward = Steward(store, service_admins=settings.service_admins, warehouse=settings.warehouse)
     metrics = Metrics()
-    doors: list[Door] = [GravitinoDoor(), RootDoor(settings, metrics)]
+    doors = with_document([GravitinoDoor(), HeadgateDoor(), RootDoor(settings, metrics)])
     server = Server(steward, Authentication(schemes(settings, steward)), doors, metrics=metrics)
     return LocalServer(server) if settings.dev else server
 

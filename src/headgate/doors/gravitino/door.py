@@ -3,11 +3,22 @@
 import re
 from typing import Final
 
-from headgate.doors.gravitino import errors, info, metalakes, tokens
+from headgate.doors.gravitino import (
+    catalogs,
+    errors,
+    groups,
+    info,
+    metalakes,
+    owners,
+    permissions,
+    roles,
+    schemas,
+    users,
+)
 from headgate.doors.routing import Answer, Route
 from headgate.model.errors import HeadgateError, IllegalArgument
 
-PARTS: Final = (info, metalakes, tokens)
+PARTS: Final = (info, metalakes, catalogs, schemas, users, groups, roles, permissions, owners)
 
 _ACCEPT: Final = re.compile(r"application/vnd\.gravitino\.v(\d+)\+json")
 

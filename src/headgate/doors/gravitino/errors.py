@@ -48,7 +48,7 @@ def error(error: e.HeadgateError) -> Answer:
 
 
 def no_route(methods: list[str]) -> Answer:
-    """The answer for a path that is not there, or that has other methods only."""
+    """The answer for a path that is not there, or that has only these methods."""
     if methods:
         body = {
             "code": 1006,

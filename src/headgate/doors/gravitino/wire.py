@@ -121,6 +121,9 @@ class SetProperty(msgspec.Struct, frozen=True, tag_field="@type", tag="setProper
     property: str
     value: str
 
+    def __repr__(self) -> str:
+        return f"SetProperty({self.property!r})"
+
 
 class RemoveProperty(msgspec.Struct, frozen=True, tag_field="@type", tag="removeProperty"):
     property: str

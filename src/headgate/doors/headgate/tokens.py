@@ -1,4 +1,4 @@
-"""Headgate's own tokens: ``/api/headgate/tokens``, for service admins. An extension to Gravitino's API."""
+"""Headgate's own tokens: ``/api/headgate/tokens``, for service admins."""
 
 from typing import Any
 
