@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import socket
 import tempfile
 from collections.abc import Iterator
@@ -89,6 +90,9 @@ def _serve(settings: Settings, listening: socket.socket) -> None:
         timeout_graceful_shutdown=PATIENCE,
     )
     if settings.workers == 1:
+        # The server stops in good order and then sends itself the signal again, which has nothing left to end.
+        for stop in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(stop, lambda *_: None)
         server = uvicorn.Server(config)
         server.run(sockets=[listening])
         if not server.started:
