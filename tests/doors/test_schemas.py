@@ -83,7 +83,7 @@ def test_privileges_and_ownership_are_inherited_along_nested_schemas(api: Api, p
 
 
 def test_bad_schema_names_are_refused(api: Api) -> None:
-    for name in ("", ":", "A:", ":A", "a.b", "a/b", "..", "a*", "x" * 200, 7):
+    for name in ("", ":", "A:", ":A", "a..b", "a//b", "..", "a*", "x" * 200, 7):
         assert api("admin", "POST", SCHEMAS, {"name": name}).status_code in (400, 404), name
     assert api("admin", "POST", SCHEMAS, content=b"{").status_code == 400
     assert names(api, "admin") == []

@@ -28,6 +28,9 @@ class ObjectType(enum.StrEnum):
     JOB_TEMPLATE = "job_template"
     JOB = "job"
 
+    # Types are part of the keys that names are looked up by: hash as the text they equal, not by a call of its own.
+    __hash__ = str.__hash__
+
     @classmethod
     def parse(cls, text: str) -> "ObjectType":
         """Read a type as clients write it, in any case."""
@@ -95,8 +98,11 @@ class ObjectRef(msgspec.Struct, frozen=True):
 
     @property
     def full_name(self) -> str:
-        """The dotted name below the metalake, or the metalake's own name."""
-        return ".".join(self.path) or self.metalake
+        """The dotted name below the metalake, or the metalake's own name. A container with a dot stands in backticks."""
+        if not self.path:
+            return self.metalake
+        above = [f"`{part}`" if "." in part else part for part in self.path[:-1]]
+        return ".".join((*above, self.path[-1]))
 
     def child(self, type: ObjectType, name: str) -> "ObjectRef":
         return ObjectRef(self.metalake, type, (*self.path, name))
@@ -124,14 +130,31 @@ class ObjectRef(msgspec.Struct, frozen=True):
         depth = 1 if type is ObjectType.CATALOG or type in BESIDE else 2 if type is ObjectType.SCHEMA else 3
         if type is ObjectType.COLUMN:
             depth = 4
-        # A column, a role or a tag may hold dots in its last part; what contains others may not.
-        parts = tuple(full_name.split(".", depth - 1))
+        parts = _split(full_name, depth)
         if len(parts) != depth or not all(parts):
             raise IllegalArgument(
                 f"'{clip(full_name)}' does not name a {type}",
                 hint=f"a {type} is named by {depth} part{'s' if depth > 1 else ''} joined by dots",
             )
         return cls(metalake, type, parts)
+
+
+_PART: Final = re.compile(r"`([^`]+)`(?:\.|$)|([^.`]+)\.|(.+)$")
+
+
+def _split(full_name: str, depth: int) -> tuple[str, ...]:
+    """The parts of a dotted name: one in backticks may hold dots, and so may the last."""
+    parts: list[str] = []
+    position = 0
+    while position < len(full_name) and len(parts) < depth - 1:
+        found = _PART.match(full_name, position)
+        if found is None:
+            return ()
+        parts.append(found[1] or found[2] or found[3])
+        position = found.end()
+    last = full_name[position:]
+    quoted = len(last) > 2 and last[0] == last[-1] == "`"
+    return (*parts, last[1:-1] if quoted else last)
 
 
 _NAME: Final = re.compile(r"[\w][\w/=@:+\-. ]*", re.UNICODE)

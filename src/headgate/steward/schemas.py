@@ -4,7 +4,7 @@ import msgspec
 
 from headgate.decide import Node, Op, visible
 from headgate.model.errors import NotEmpty
-from headgate.model.objects import SCHEMA_SEPARATOR, ObjectRef, ObjectType, checked_container_name, clip
+from headgate.model.objects import SCHEMA_SEPARATOR, ObjectRef, ObjectType, checked_name, clip
 from headgate.steward.catalogs import Catalogs
 from headgate.steward.kernel import Kernel
 from headgate.steward.ownership import created
@@ -35,7 +35,7 @@ class Schemas:
         """
         segments = tuple(name.split(SCHEMA_SEPARATOR))
         for segment in segments:
-            checked_container_name(segment, "schema")
+            checked_name(segment, "schema")
         assert permit.ref == parent_of(permit.ref, name), "the permit must be for what will hold the schema"
         self.catalogs.adapter(permit).create_schema(segments, comment, properties)
         with self.kernel.change(permit) as tx:
