@@ -4,7 +4,7 @@ Comes in: names, definitions and changes as frozen values of the model. Goes out
 steward commits in one transaction with the object's row. Knows other people's systems; decides nothing about access.
 """
 
-from headgate.catalogs.interface import Catalog
+from headgate.catalogs.interface import Catalog, TableCatalog
 from headgate.catalogs.registry import Registry
 
-__all__ = ["Catalog", "Registry"]
+__all__ = ["Catalog", "Registry", "TableCatalog"]

@@ -9,11 +9,14 @@ from headgate.steward.catalogs import Catalogs
 from headgate.steward.kernel import Kernel
 from headgate.steward.metalakes import Metalakes
 from headgate.steward.owners import Owners
+from headgate.steward.partitions import Partitions
 from headgate.steward.permits import Permit
 from headgate.steward.principals import Principals
 from headgate.steward.questions import Questions
 from headgate.steward.roles import Roles
 from headgate.steward.schemas import Schemas
+from headgate.steward.statistics import Statistics
+from headgate.steward.tables import Tables
 from headgate.steward.tokens import Tokens
 from headgate.store import Store
 
@@ -35,3 +38,6 @@ class Steward:
         self.roles = Roles(self.kernel)
         self.owners = Owners(self.kernel)
         self.questions = Questions(self.kernel)
+        self.tables = Tables(self.kernel, self.catalogs)
+        self.partitions = Partitions(self.tables)
+        self.statistics = Statistics(self.kernel)

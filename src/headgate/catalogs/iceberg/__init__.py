@@ -1,5 +1,6 @@
-"""Iceberg's table and view metadata as the JSON documents they are.
+"""The Iceberg format as all Iceberg catalogs share it: types, layout, changes of metadata, partitions, storage.
 
-Documents are read, checked and rewritten as plain JSON, so nothing that a newer client put there is lost, whatever the
-format version. Comes in: a document and the updates and requirements of a commit. Goes out: a new document.
+Table and view metadata are also read, checked and rewritten as the plain JSON documents they are, so nothing that a
+newer client put there is lost. Comes in: descriptions of the model; documents with the updates of a commit. Goes out:
+metadata. Knows no catalog and no store.
 """

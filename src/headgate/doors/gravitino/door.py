@@ -10,15 +10,31 @@ from headgate.doors.gravitino import (
     info,
     metalakes,
     owners,
+    partitions,
     permissions,
     roles,
     schemas,
+    statistics,
+    tables,
     users,
 )
 from headgate.doors.routing import Answer, Route
 from headgate.model.errors import HeadgateError, IllegalArgument
 
-PARTS: Final = (info, metalakes, catalogs, schemas, users, groups, roles, permissions, owners)
+PARTS: Final = (
+    info,
+    metalakes,
+    catalogs,
+    schemas,
+    users,
+    groups,
+    roles,
+    permissions,
+    owners,
+    tables,
+    partitions,
+    statistics,
+)
 
 _ACCEPT: Final = re.compile(r"application/vnd\.gravitino\.v(\d+)\+json")
 
