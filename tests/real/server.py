@@ -1,5 +1,6 @@
 """Real server processes for tests: started as a user would, on a free port, stopped or killed at will."""
 
+import io
 import os
 import re
 import signal
@@ -7,11 +8,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+from unittest import mock
 
 import httpx
+
+from headgate.cli import main
 
 COMMAND = [sys.executable, "-c", "from headgate.cli import main; main()"]
 
@@ -93,8 +97,34 @@ def running(home: Path, *flags: str, **more: Any) -> Iterator[RunningServer]:
             server.stop()
 
 
-def headgate(*args: str, **env: str) -> subprocess.CompletedProcess[str]:
-    """Run a command as a user would."""
-    return subprocess.run(
+class Result(NamedTuple):
+    """How a command ended and what it said."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+def headgate(*args: str, **env: str) -> Result:
+    """Run a command in a process of its own, as a user would."""
+    ran = subprocess.run(
         [*COMMAND, *args], capture_output=True, text=True, timeout=120, env=environment(**env), check=False
     )
+    return Result(ran.returncode, ran.stdout, ran.stderr)
+
+
+def headgate_here(*args: str, **env: str) -> Result:
+    """Run a command in this process: the same code, without the wait for a new interpreter."""
+    out, err = io.StringIO(), io.StringIO()
+    with (
+        mock.patch.dict(os.environ, environment(**env), clear=True),
+        mock.patch.object(sys, "argv", ["headgate", *args]),
+        redirect_stdout(out),
+        redirect_stderr(err),
+    ):
+        try:
+            main()
+            code = 0
+        except SystemExit as stopped:
+            code = int(stopped.code or 0)
+    return Result(code, out.getvalue(), err.getvalue())

@@ -1,0 +1,5 @@
+"""What the tests with real processes share."""
+
+from tests.postgres import postgres_server, postgres_url, store_url
+
+__all__ = ["postgres_server", "postgres_url", "store_url"]
