@@ -11,7 +11,7 @@ from headgate.cli.app import app
 
 ROOT = Path(__file__).resolve().parent.parent
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
-COMMAND = re.compile(r"^\s*(?:\$ )?headgate ((?:[a-z-]+ ?)+)(.*)$", re.MULTILINE)
+COMMAND = re.compile(r"^\s*(?:\$ )?headgate ((?:[a-z][a-z-]*(?: |$))+)(.*)$", re.MULTILINE)
 OPTION = re.compile(r"(?<!\S)--[a-z-]+")
 
 
