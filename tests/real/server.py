@@ -39,8 +39,9 @@ class RunningServer:
             self.process = subprocess.Popen(
                 args, stdout=out, stderr=log, env=environment(**env), start_new_session=True
             )
+        self.client = httpx.Client(timeout=60)
         self.url = self._wait()
-        self.client = httpx.Client(base_url=self.url, timeout=60)
+        self.client.base_url = httpx.URL(self.url)
 
     def _wait(self) -> str:
         deadline = time.monotonic() + 60
@@ -82,6 +83,7 @@ class RunningServer:
 
     def kill(self) -> None:
         """End it and all its processes at once, as a power cut would."""
+        self.client.close()
         if self.process.poll() is None:
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait(timeout=60)

@@ -3,12 +3,13 @@
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
 import pytest
 
+from tests.postgres import new_database
 from tests.real.server import RunningServer, running
 
 pytestmark = [pytest.mark.real, pytest.mark.slow]
@@ -89,37 +90,41 @@ def stale_answers(a: RunningServer, b: RunningServer, rounds: int, readers: int)
     return wrong
 
 
-def servers(tmp_path: Path, store_url: str, second: list[str] | None, test: Callable[..., None]) -> None:
+Pair = tuple[RunningServer, RunningServer, str]
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def pair(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
+    """Two servers over one store, and its address."""
+    folder = tmp_path_factory.mktemp("pair")
+    store = f"sqlite:///{folder}/store.db"
+    if request.param == "postgresql":
+        store = new_database(request.getfixturevalue("postgres_server"))
     with (
-        running(tmp_path / "a", "--dev", "--store", store_url) as a,
-        running(tmp_path / "b", "--dev", "--store", store_url, command=second) as b,
+        running(folder / "a", "--dev", "--store", store) as a,
+        running(folder / "b", "--dev", "--store", store) as b,
     ):
         lay_out(a)
         assert b.ask("ann", "GET", SCHEMA).status_code == 403
-        test(a, b)
+        yield a, b, store
 
 
-def test_a_revoked_grant_is_never_honoured_by_another_process(tmp_path: Path, store_url: str) -> None:
-    def test(a: RunningServer, b: RunningServer) -> None:
-        assert stale_answers(a, b, rounds=40, readers=3) == []
-
-    servers(tmp_path, store_url, None, test)
+def test_a_revoked_grant_is_never_honoured_by_another_process(pair: Pair) -> None:
+    a, b, _ = pair
+    assert stale_answers(a, b, rounds=30, readers=3) == []
 
 
-def test_this_would_be_noticed_if_a_server_remembered_too_long(tmp_path: Path, store_url: str) -> None:
-    def test(a: RunningServer, b: RunningServer) -> None:
-        found = stale_answers(a, b, rounds=2, readers=1)
-        assert any("revocation" in wrong for wrong in found), found
+def test_this_would_be_noticed_if_a_server_remembered_too_long(pair: Pair, tmp_path: Path) -> None:
+    a, _, store = pair
+    with running(tmp_path, "--dev", "--store", store, command=FORGETFUL) as forgetful:
+        found = stale_answers(a, forgetful, rounds=2, readers=1)
+    assert any("revocation" in wrong for wrong in found), found
 
-    servers(tmp_path, store_url, FORGETFUL, test)
 
-
-def test_a_revoked_token_is_refused_by_another_process_at_once(tmp_path: Path, store_url: str) -> None:
-    def test(a: RunningServer, b: RunningServer) -> None:
-        for _ in range(10):
-            made = a.must("admin", "POST", "/api/headgate/tokens", {"user": "ann"})
-            assert b.ask(made["text"], "GET", "/api/authn/me").json()["principal"] == "ann"
-            a.must("admin", "DELETE", f"/api/headgate/tokens/{made['token']['id']}")
-            assert b.ask(made["text"], "GET", "/api/authn/me").status_code == 401
-
-    servers(tmp_path, store_url, None, test)
+def test_a_revoked_token_is_refused_by_another_process_at_once(pair: Pair) -> None:
+    a, b, _ = pair
+    for _ in range(10):
+        made = a.must("admin", "POST", "/api/headgate/tokens", {"user": "ann"})
+        assert b.ask(made["text"], "GET", "/api/authn/me").json()["principal"] == "ann"
+        a.must("admin", "DELETE", f"/api/headgate/tokens/{made['token']['id']}")
+        assert b.ask(made["text"], "GET", "/api/authn/me").status_code == 401
