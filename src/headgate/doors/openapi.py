@@ -8,7 +8,7 @@ import msgspec
 from headgate import __version__
 from headgate.decide import Op
 from headgate.doors.gravitino import errors
-from headgate.doors.routing import Answer, ByType, Call, Open, Route, Routes
+from headgate.doors.routing import Answer, Call, Open, Route, Routes
 from headgate.doors.server import Door
 from headgate.model.errors import HeadgateError
 
@@ -106,12 +106,12 @@ def _operation(route: Route, body: dict[str, Any] | None) -> dict[str, Any]:
     return told
 
 
-def requirement(route: Route) -> str:
-    """The requirement of a route by name: an operation in lower case, or which callers it is open to."""
+def requirement(route: Route) -> str | dict[str, str]:
+    """The requirement of a route: an operation in lower case, one for each type, or which callers it is open to."""
     match route.requires:
         case Op():
             return route.requires.name.lower()
-        case ByType.LOAD:
-            return "load the object"
-        case _:
+        case Open():
             return route.requires.value
+        case by_type:
+            return {type.value: op.name.lower() for type, op in sorted(by_type.items())}

@@ -6,15 +6,14 @@ can neither split a segment nor reach another route.
 
 import enum
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 from urllib.parse import parse_qsl, unquote
 
 import msgspec
 
 from headgate.decide import Op
-from headgate.decide.operations import LOADS
 from headgate.model.errors import HeadgateError, IllegalArgument, NotFound
-from headgate.model.objects import ObjectRef
+from headgate.model.objects import ObjectRef, ObjectType
 from headgate.model.principals import Identity, PrincipalRef
 from headgate.steward import Permit, Steward
 
@@ -28,16 +27,6 @@ class Open(enum.Enum):
     """Answers without a caller: says nothing about data or people."""
     AUTHENTICATED = "authenticated"
     """Answers any caller who proved who they are; what it shows is decided inside, by permits of its own."""
-
-
-class ByType(enum.Enum):
-    """The requirement of routes that name an object of any type: the operation follows from the type."""
-
-    LOAD = "load"
-    """What it takes to load an object of that type."""
-
-
-Requires: TypeAlias = Op | Open | ByType
 
 
 class Call:
@@ -91,6 +80,9 @@ class Answer(msgspec.Struct, frozen=True):
     media: str = "application/json"
 
 
+Requirement = Op | Open | dict[ObjectType, Op]
+"""One operation, or for a route about objects of any type the operation of each type."""
+
 Target = Callable[[Call], ObjectRef]
 About = Callable[[Call], PrincipalRef]
 Handler = Callable[[Call], Any]
@@ -101,7 +93,7 @@ class Route(msgspec.Struct, frozen=True):
 
     method: str
     path: str
-    requires: Requires
+    requires: Requirement
     target: Target | None
     handler: Handler
     body: Any = None
@@ -110,12 +102,15 @@ class Route(msgspec.Struct, frozen=True):
     """The answer when the object itself is not there, for operations that take that as done."""
     about: About | None = None
     """The user or group that is asked about, so that people may ask about themselves."""
-    missing: str | None = None
-    """What the error calls an object that is not there, if not by its type."""
 
     @property
     def segments(self) -> tuple[str, ...]:
         return tuple(segment for segment in self.path.split("/") if segment)
+
+    @property
+    def any_type(self) -> bool:
+        """Whether the path names the type of the object, so that errors speak of a metadata object."""
+        return "{type}" in self.segments
 
     @property
     def summary(self) -> str:
@@ -133,14 +128,13 @@ class Routes:
         self,
         method: str,
         path: str,
-        requires: Requires,
+        requires: Requirement,
         target: Target | None = None,
         *,
         body: Any = None,
         query: Iterable[str] = (),
         absent: Any = None,
         about: About | None = None,
-        missing: str | None = None,
     ) -> Callable[[Handler], Handler]:
         """Register a handler. `target` names the object from the call; `body` is the type its JSON must have."""
         if not isinstance(requires, Open) and target is None:
@@ -158,7 +152,6 @@ class Routes:
                     tuple(query),
                     absent,
                     about,
-                    missing,
                 )
             )
             return handler
@@ -182,7 +175,7 @@ class Router:
         self._root = _Branch()
         for route in routes:
             # INVARIANT: whatever a route answers was required of the caller; one that requires nothing says so by name.
-            if not isinstance(route.requires, Requires):
+            if not isinstance(route.requires, Op | Open | dict) or route.requires == {}:
                 raise TypeError(f"{route.method} {route.path} has no requirement: refusing to start")
             branch = self._root
             for segment in route.segments:
@@ -248,19 +241,29 @@ def perform(route: Route, call: Call) -> Any:
     if not isinstance(route.requires, Open):
         assert route.target is not None
         ref = route.target(call)
-        op = LOADS[ref.type] if route.requires is ByType.LOAD else route.requires
         about = None if route.about is None else route.about(call)
         try:
-            call.permit = call.ask(op, ref, about=about)
+            call.permit = call.ask(_operation(route.requires, ref), ref, about=about)
         except NotFound as missing:
             if route.absent is not None and missing.about == ref.type:
                 return route.absent
-            if route.missing is not None:
-                raise NotFound(missing.message, hint=missing.hint, about=route.missing) from None
+            if route.any_type:
+                raise NotFound(missing.message, hint=missing.hint, about="metadata-object") from None
             raise
     if route.body is not None:
         call.body = read_body(call.raw, route.body)
     return route.handler(call)
+
+
+def _operation(requires: Op | dict[ObjectType, Op], ref: ObjectRef) -> Op:
+    if isinstance(requires, Op):
+        return requires
+    op = requires.get(ref.type)
+    if op is None:
+        raise IllegalArgument(
+            f"this cannot be asked of a {ref.type}", hint=f"it can of {', '.join(sorted(requires))}"
+        )
+    return op
 
 
 def read_body(raw: bytes, type: Any) -> Any:

@@ -26,14 +26,14 @@ PARTS: Final = (
     metalakes,
     catalogs,
     schemas,
+    tables,
+    partitions,
+    statistics,
     users,
     groups,
     roles,
     permissions,
     owners,
-    tables,
-    partitions,
-    statistics,
 )
 
 _ACCEPT: Final = re.compile(r"application/vnd\.gravitino\.v(\d+)\+json")

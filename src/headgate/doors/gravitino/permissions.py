@@ -59,7 +59,6 @@ def revoke_from_group(call: Call) -> Any:
     Op.GRANT_PRIVILEGE,
     wire.named_object,
     body=Privileges,
-    missing="metadata-object",
 )
 def grant_privileges(call: Call) -> Any:
     """Add privileges on an object to a role."""
@@ -73,7 +72,6 @@ def grant_privileges(call: Call) -> Any:
     Op.REVOKE_PRIVILEGE,
     wire.named_object,
     body=Privileges,
-    missing="metadata-object",
 )
 def revoke_privileges(call: Call) -> Any:
     """Take privileges on an object from a role."""
