@@ -36,6 +36,7 @@ class Issuer:
         self.keys: dict[str, Any] = {}
         self.fetched: list[str] = []
         self.fails = False
+        self.says: dict[str, str] = {}
         issuer = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -46,7 +47,9 @@ class Issuer:
                         "issuer": issuer.url,
                         "jwks_uri": issuer.url + "/keys",
                     },
-                    "/keys": {"keys": [_public(kid, key) for kid, key in issuer.keys.items()]},
+                    "/keys": {
+                        "keys": [{**_public(kid, key), **issuer.says} for kid, key in issuer.keys.items()]
+                    },
                 }.get(self.path)
                 self.send_response(500 if issuer.fails else 200 if told else 404)
                 self.end_headers()
@@ -185,6 +188,18 @@ def test_unsigned_and_shared_secret_tokens_are_refused(issuer: Issuer) -> None:
         Oidc(issuer=issuer.url, audience="headgate", algorithms=("none",))
 
 
+def test_a_key_is_used_for_no_other_algorithm_than_its_own(issuer: Issuer) -> None:
+    key = issuer.rsa("one")
+    token = signed(issuer, key, alg="PS256")
+    assert scheme(issuer).identify("bearer", token, None)
+    issuer.says = {"alg": "RS256"}
+    assert scheme(issuer).identify("bearer", signed(issuer, key), None)
+    for says in ({"alg": "RS256"}, {"use": "enc"}):
+        issuer.says = says
+        with pytest.raises(Unauthenticated):
+            scheme(issuer).identify("bearer", token, None)
+
+
 def _hs256(header: dict[str, Any], claims: dict[str, Any], secret: bytes) -> str:
     def part(value: bytes) -> bytes:
         return base64.urlsafe_b64encode(value).rstrip(b"=")
@@ -229,7 +244,7 @@ def test_a_flood_of_unknown_keys_is_no_flood_at_the_issuer(issuer: Issuer) -> No
     assert len(issuer.fetched) == 1
     issuer.rsa("rotated")
     clock.now += PAUSE
-    assert keys.key("rotated").key_id == "rotated"
+    assert keys.key("rotated")
     assert len(issuer.fetched) == 2
 
 

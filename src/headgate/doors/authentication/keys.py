@@ -3,7 +3,7 @@
 import threading
 import time
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
 import httpx
@@ -28,6 +28,13 @@ log = structlog.get_logger("headgate.authentication")
 Fetch = Callable[[str], Any]
 
 
+class IssuerKey(NamedTuple):
+    """A public key, and the one algorithm it is for if the issuer says so."""
+
+    public: Any
+    algorithm: str | None
+
+
 class IssuerKeys:
     """The keys of one issuer by key id."""
 
@@ -37,11 +44,11 @@ class IssuerKeys:
         self._issuer = issuer
         self._fetch = fetch or fetch_json
         self._clock = clock
-        self._keys: dict[str | None, jwt.PyJWK] = {}
+        self._keys: dict[str | None, IssuerKey] = {}
         self._fetched = self._tried = float("-inf")
         self._fetching = threading.Lock()
 
-    def key(self, id: str | None) -> jwt.PyJWK:
+    def key(self, id: str | None) -> IssuerKey:
         """The key of that id; a token without one is accepted only from an issuer with a single key."""
         if self._clock() - self._fetched > FRESH or self._find(id) is None:
             self._refresh()
@@ -50,7 +57,7 @@ class IssuerKeys:
             raise Unauthenticated("the token is signed with a key that its issuer does not have")
         return found
 
-    def _find(self, id: str | None) -> jwt.PyJWK | None:
+    def _find(self, id: str | None) -> IssuerKey | None:
         if id is None:
             return next(iter(self._keys.values())) if len(self._keys) == 1 else None
         return self._keys.get(id)
@@ -72,18 +79,18 @@ class IssuerKeys:
                     f"the keys of issuer {self._issuer.issuer} cannot be fetched", hint="retry later"
                 )
 
-    def _load(self) -> dict[str | None, jwt.PyJWK]:
+    def _load(self) -> dict[str | None, IssuerKey]:
         url = self._issuer.jwks_url or self._discovered()
         listed = self._fetch(_checked(url))
         if not isinstance(listed, dict) or not isinstance(listed.get("keys"), list):
             raise ValueError("the answer is not a set of keys")
-        found: dict[str | None, jwt.PyJWK] = {}
+        found: dict[str | None, IssuerKey] = {}
         for item in listed["keys"]:
             # Keys of other kinds may stand beside ours; a secret key has no place in a published set.
             if not isinstance(item, dict) or item.get("kty") == "oct" or item.get("use", "sig") != "sig":
                 continue
             try:
-                found[item.get("kid")] = jwt.PyJWK(item)
+                found[item.get("kid")] = IssuerKey(jwt.PyJWK(item).key, item.get("alg"))
             except jwt.PyJWTError:
                 continue
         return found

@@ -48,11 +48,11 @@ class OidcScheme:
         if algorithm not in issuer.algorithms:
             raise Unauthenticated("the token's signature algorithm is not accepted")
         key = self._keys[issuer.issuer].key(header.get("kid"))
-        if key.algorithm_name != algorithm and "alg" in key._jwk_data:
+        if key.algorithm not in (None, algorithm):
             raise Unauthenticated("the token's signature algorithm is not that of its key")
         claims = jwt.decode(
             token,
-            key.key,
+            key.public,
             algorithms=[algorithm],
             audience=issuer.audience,
             issuer=issuer.issuer,
