@@ -8,6 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.postgres import postgres_server, postgres_url, store_url
+from tests.real.server import running
+
+__all__ = ["gravitino_python", "postgres_server", "postgres_url", "server", "store_url"]
+
 ROOT = Path(__file__).parents[2]
 GRAVITINO = "apache-gravitino==1.3.1"
 
@@ -29,10 +34,5 @@ def gravitino_python() -> Path:
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[str]:
     """The address of a real server with an empty store."""
-    command = [sys.executable, "-m", "tests.real.server", str(tmp_path)]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        address = process.stdout.readline().strip()
-        assert address, "the server did not start"
-        yield address
-        process.terminate()
+    with running(tmp_path, "--dev") as server:
+        yield server.url
