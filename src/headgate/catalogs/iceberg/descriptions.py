@@ -40,20 +40,7 @@ def made(definition: t.TableDefinition, location: str, id: uuid.UUID) -> Json:
             f"Iceberg tables have no '{clip(definition.distribution.strategy)}' distribution",
             hint="use none; a bucket partitioning spreads rows by hash",
         )
-    ids = itertools.count(1)
-    top = [(next(ids), column) for column in definition.columns]
-    schema = Schema(
-        *(
-            NestedField(
-                id,
-                column.name,
-                to_iceberg(column.type, lambda: next(ids)),
-                required=not column.nullable,
-                doc=column.comment,
-            )
-            for id, column in top
-        )
-    )
+    schema = _told(lambda: _schema(definition.columns))
     spec = layout.to_spec(definition.partitioning, schema)
     order = layout.to_sort_order(definition.sort_orders, schema)
     layout.checked_compatible(spec, order, schema)
@@ -67,6 +54,23 @@ def made(definition: t.TableDefinition, location: str, id: uuid.UUID) -> Json:
         write_order=order.model_dump(mode="json"),
         properties=properties,
         id=id,
+    )
+
+
+def _schema(columns: tuple[t.Column, ...]) -> Schema:
+    ids = itertools.count(1)
+    top = [(next(ids), column) for column in columns]
+    return Schema(
+        *(
+            NestedField(
+                id,
+                column.name,
+                to_iceberg(column.type, ids.__next__),
+                required=not column.nullable,
+                doc=column.comment,
+            )
+            for id, column in top
+        )
     )
 
 
