@@ -92,12 +92,6 @@ def _make(lake: Lake, admin: Identity, ref: ObjectRef, scenario: Scenario) -> No
     else:
         where, body = collection(ref.parent, ref.type), {**NEW[ref.type], "name": ref.name}
     made = lake.ask(admin, "POST", where, body)
-    if not has_route(made):
-        holder = ref.parent
-        with lake.store.write(ADMIN, "scenario") as tx:
-            top = _id(lake, ObjectRef(LAKE, ObjectType.METALAKE))
-            objects.create(tx, _id(lake, holder), top, ref.type, ref.name)
-        return
     assert made.status_code == 200, (ref, made.text)
 
 

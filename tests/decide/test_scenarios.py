@@ -14,9 +14,6 @@ from tests.decide.rest import REQUESTS, names_in, request_of
 from tests.decide.scenario import ROWS, SCENARIOS, Row
 from tests.decide.test_decisions_equal_the_reference import LISTED
 
-WITHOUT_ROUTE: frozenset[str] = frozenset()
-"""Operations that no door serves yet: the REST part of their rows is left out. It may only ever shrink."""
-
 _LIST_OF = {type: (op, holder) for holder, ops in LISTED.items() for op, type in ops.items()}
 _LIST_OF[ObjectType.ROLE] = (Op.LIST_ROLES, ObjectType.METALAKE)
 
@@ -118,8 +115,6 @@ def _listed_if_loaded(lake: Lake, row: Row) -> None:
 
 @rows
 def test_the_rest_door_answers_as_the_row_says(row: Row, folder: Path) -> None:
-    if row.operation in WITHOUT_ROUTE:
-        return
     method, path, body = request_of(row)
     changes = row.allowed and method != "GET" and row.op is not Op.ASK
     kept = folder.parent / "kept"
@@ -143,15 +138,6 @@ def test_every_operation_is_allowed_in_one_row_and_denied_in_another() -> None:
 
 def test_every_operation_has_a_request() -> None:
     assert set(REQUESTS) == set(Op)
-
-
-@pytest.mark.parametrize("operation", sorted(WITHOUT_ROUTE))
-def test_an_operation_without_a_route_still_has_none(operation: str, tmp_path: Path) -> None:
-    """Fails as soon as a door serves it: then it must be taken off the list, and its rows are asserted."""
-    row = next(row for row in ROWS if row.operation == operation)
-    with opened(tmp_path) as lake:
-        lake.store.prepare()
-        assert not has_route(lake.ask(row.identity, *request_of(row)))
 
 
 def test_naming_an_active_role_that_is_not_held_is_refused(tmp_path: Path) -> None:
