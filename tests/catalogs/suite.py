@@ -52,7 +52,7 @@ class Opened:
     def commit(self, staged: Staged, at: Place) -> t.LoadedTable:
         with self.store.write("test", "commit") as tx:
             staged.commit(tx, at.object)
-        return staged.table
+        return staged.result
 
     def alter(self, at: Place, *changes: t.TableChange) -> t.LoadedTable:
         return self.commit(self.catalog.alter_table(at, changes), at)

@@ -48,15 +48,15 @@ def owner_of(client: GravitinoClient, names: list[str], type: MetadataObject.Typ
 
 
 def users_and_groups(client: GravitinoClient) -> None:
-    tell("add user", lambda: client.add_user("ann").name())
-    tell("add user again", lambda: client.add_user("ann").name())
-    tell("get user", lambda: client.get_user("ann").name())
+    tell("add user", lambda: client.add_user("ann@example.com").name())
+    tell("add user again", lambda: client.add_user("ann@example.com").name())
+    tell("get user", lambda: client.get_user("ann@example.com").name())
     tell("get user missing", lambda: client.get_user("bob").name())
     tell("list users", lambda: [[user.name(), user.roles()] for user in client.list_users()])
     tell("list user names", client.list_user_names)
-    tell("add group", lambda: client.add_group("devs").name())
-    tell("add group again", lambda: client.add_group("devs").name())
-    tell("get group", lambda: client.get_group("devs").name())
+    tell("add group", lambda: client.add_group("eu/devs").name())
+    tell("add group again", lambda: client.add_group("eu/devs").name())
+    tell("get group", lambda: client.get_group("eu/devs").name())
     tell("get group missing", lambda: client.get_group("ops").name())
     tell("list groups", lambda: [[group.name(), group.roles()] for group in client.list_groups()])
     tell("list group names", client.list_group_names)
@@ -97,13 +97,13 @@ def roles(client: GravitinoClient) -> None:
     tell(
         "grant wrongly", lambda: said(client.grant_privileges_to_role("r", catalog, [p.ManageUsers.allow()]))
     )
-    tell("grant role to user", lambda: client.grant_roles_to_user(["r"], "ann").roles())
-    tell("grant missing role", lambda: client.grant_roles_to_user(["x"], "ann").roles())
+    tell("grant role to user", lambda: client.grant_roles_to_user(["r"], "ann@example.com").roles())
+    tell("grant missing role", lambda: client.grant_roles_to_user(["x"], "ann@example.com").roles())
     tell("grant role to nobody", lambda: client.grant_roles_to_user(["r"], "bob").roles())
-    tell("revoke role from user", lambda: client.revoke_roles_from_user(["r"], "ann").roles())
-    tell("grant role to group", lambda: client.grant_roles_to_group(["r"], "devs").roles())
+    tell("revoke role from user", lambda: client.revoke_roles_from_user(["r"], "ann@example.com").roles())
+    tell("grant role to group", lambda: client.grant_roles_to_group(["r"], "eu/devs").roles())
     tell("grant role to no group", lambda: client.grant_roles_to_group(["r"], "ops").roles())
-    tell("revoke role from group", lambda: client.revoke_roles_from_group(["r"], "devs").roles())
+    tell("revoke role from group", lambda: client.revoke_roles_from_group(["r"], "eu/devs").roles())
     tell("delete role", lambda: [client.delete_role("r"), client.delete_role("r")])
 
 
@@ -111,7 +111,8 @@ def owners(client: GravitinoClient) -> None:
     lake, catalog = MetadataObject.Type.METALAKE, MetadataObject.Type.CATALOG
     tell("owner of metalake", lambda: owner_of(client, ["lake"], lake))
     tell(
-        "set owner", lambda: client.set_owner(MetadataObjects.of(["cat"], catalog), "devs", Owner.Type.GROUP)
+        "set owner",
+        lambda: client.set_owner(MetadataObjects.of(["cat"], catalog), "eu/devs", Owner.Type.GROUP),
     )
     tell("owner of catalog", lambda: owner_of(client, ["cat"], catalog))
     tell("owner of nothing", lambda: owner_of(client, ["none"], catalog))
@@ -119,9 +120,11 @@ def owners(client: GravitinoClient) -> None:
         "owner missing",
         lambda: client.set_owner(MetadataObjects.of(["cat"], catalog), "bob", Owner.Type.USER),
     )
-    tell("remove group", lambda: [client.remove_group("devs"), client.remove_group("devs")])
+    tell("remove group", lambda: [client.remove_group("eu/devs"), client.remove_group("eu/devs")])
     tell("no owner", lambda: owner_of(client, ["cat"], catalog))
-    tell("remove user", lambda: [client.remove_user("ann"), client.remove_user("ann")])
+    tell(
+        "remove user", lambda: [client.remove_user("ann@example.com"), client.remove_user("ann@example.com")]
+    )
 
 
 GravitinoAdminClient(**LOGIN).create_metalake("lake", "", {})

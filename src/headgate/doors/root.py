@@ -21,7 +21,7 @@ class RootDoor:
     def __init__(self, settings: Settings, metrics: Metrics) -> None:
         self.routes: list[Route] = _routes(settings, metrics).routes
 
-    def admit(self, headers: dict[str, str]) -> None:
+    def admit(self, headers: dict[str, str], route: Route | None) -> None:
         """Everything is let in: nothing here depends on a protocol's version."""
 
     def error(self, error: HeadgateError) -> Answer:

@@ -102,15 +102,14 @@ class Route(msgspec.Struct, frozen=True):
     """The answer when the object itself is not there, for operations that take that as done."""
     about: About | None = None
     """The user or group that is asked about, so that people may ask about themselves."""
+    missing: str | None = None
+    """What is told to be missing when the object is, where that is not the object itself."""
+    versions: tuple[int, ...] = (1,)
+    """The versions of the door's media type that are spoken here."""
 
     @property
     def segments(self) -> tuple[str, ...]:
         return tuple(segment for segment in self.path.split("/") if segment)
-
-    @property
-    def any_type(self) -> bool:
-        """Whether the path names the type of the object, so that errors speak of a metadata object."""
-        return "{type}" in self.segments
 
     @property
     def summary(self) -> str:
@@ -135,6 +134,8 @@ class Routes:
         query: Iterable[str] = (),
         absent: Any = None,
         about: About | None = None,
+        missing: str | None = None,
+        versions: tuple[int, ...] = (1,),
     ) -> Callable[[Handler], Handler]:
         """Register a handler. `target` names the object from the call; `body` is the type its JSON must have."""
         if not isinstance(requires, Open) and target is None:
@@ -152,6 +153,8 @@ class Routes:
                     tuple(query),
                     absent,
                     about,
+                    "metadata-object" if isinstance(requires, dict) else missing,
+                    versions,
                 )
             )
             return handler
@@ -247,9 +250,9 @@ def perform(route: Route, call: Call) -> Any:
         except NotFound as missing:
             if route.absent is not None and missing.about == ref.type:
                 return route.absent
-            if route.any_type:
-                raise NotFound(missing.message, hint=missing.hint, about="metadata-object") from None
-            raise
+            if route.missing is None:
+                raise
+            raise NotFound(missing.message, hint=missing.hint, about=route.missing) from None
     if route.body is not None:
         call.body = read_body(call.raw, route.body)
     return route.handler(call)

@@ -1,6 +1,6 @@
-"""The Iceberg format as all Iceberg catalogs share it: types, layout, changes of metadata, partitions, storage.
+"""The Iceberg format as all Iceberg catalogs share it: documents, types, layout, partitions, storage.
 
-Table and view metadata are also read, checked and rewritten as the plain JSON documents they are, so nothing that a
-newer client put there is lost. Comes in: descriptions of the model; documents with the updates of a commit. Goes out:
-metadata. Knows no catalog and no store.
+A table's metadata is read, checked and rewritten as the JSON document it is, so nothing that a newer client put there is
+lost, whatever the format version. Comes in: descriptions of the model, or the updates and requirements of a commit. Goes
+out: documents, and descriptions of them. Knows no catalog and no store.
 """

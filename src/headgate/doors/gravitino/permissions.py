@@ -7,6 +7,7 @@ import msgspec
 from headgate.decide import Op
 from headgate.doors.gravitino import groups, roles, users, wire
 from headgate.doors.routing import Call, Routes
+from headgate.model.objects import ObjectType
 from headgate.model.principals import PrincipalRef
 from headgate.steward.principals import Described
 
@@ -56,7 +57,7 @@ def revoke_from_group(call: Call) -> Any:
 @routes.on(
     "PUT",
     "/roles/{role}/{type}/{fullName}/grant",
-    Op.GRANT_PRIVILEGE,
+    dict.fromkeys(ObjectType, Op.GRANT_PRIVILEGE),
     wire.named_object,
     body=Privileges,
 )
@@ -69,7 +70,7 @@ def grant_privileges(call: Call) -> Any:
 @routes.on(
     "PUT",
     "/roles/{role}/{type}/{fullName}/revoke",
-    Op.REVOKE_PRIVILEGE,
+    dict.fromkeys(ObjectType, Op.REVOKE_PRIVILEGE),
     wire.named_object,
     body=Privileges,
 )

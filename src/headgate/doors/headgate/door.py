@@ -17,7 +17,7 @@ class HeadgateDoor:
     def __init__(self) -> None:
         self.routes: list[Route] = [route for part in PARTS for route in part.routes.routes]
 
-    def admit(self, headers: dict[str, str]) -> None:
+    def admit(self, headers: dict[str, str], route: Route | None) -> None:
         """Any media type will do."""
 
     def error(self, error: HeadgateError) -> Answer:
