@@ -73,7 +73,7 @@ class MySqlPrinter(Printer):
         return f"({text}{'' if 'e' in text else 'e0'})"
 
     def operand(self, expr: Expr) -> str:
-        text = self.print(expr)
+        text = super().operand(expr)
         return f"CAST(CONVERT({text} USING utf8mb4) AS BINARY)" if type_of(expr) == STRING else text
 
     def op_like(self, call: Call) -> str:

@@ -71,7 +71,7 @@ class PostgresPrinter(Printer):
         return f"CAST({text} AS text)" if type_ == STRING else text
 
     def operand(self, expr: Expr) -> str:
-        text = self.print(expr)
+        text = super().operand(expr)
         return f'({text} COLLATE "C")' if type_of(expr) == STRING and not isinstance(expr, Literal) else text
 
     def op_like(self, call: Call) -> str:

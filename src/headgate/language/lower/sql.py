@@ -129,10 +129,10 @@ class Printer:
         if type_ == BOOLEAN:
             return "TRUE" if value else "FALSE"
         if type_ in (INT, LONG):
-            plain = -(2**31) < value < 2**31
+            # A bare small number is an int to an engine, and products of ints overflow.
             return (
-                (str(value) if value >= 0 else f"({value})")
-                if plain
+                _plain(value)
+                if type_ == INT and value > -(2**31)
                 else f"CAST({value} AS {self.type_name(type_)})"
             )
         if type_ in (FLOAT, DOUBLE):
@@ -156,6 +156,13 @@ class Printer:
 
     def operand(self, expr: Expr) -> str:
         """A side of a comparison; dialects make strings compare by code point here."""
+        if (
+            isinstance(expr, Literal)
+            and expr.type == LONG
+            and expr.value is not None
+            and abs(expr.value) < 2**31
+        ):
+            return _plain(expr.value)
         return self.print(expr)
 
     def comparison(self, call: Call) -> str:
@@ -239,6 +246,10 @@ class Printer:
     def op_is_nan(self, call: Call) -> str:
         type_ = type_of(call.args[0])
         return f"({self.print(call.args[0])} = {self.double(float('nan'), type_)})"
+
+
+def _plain(value: int) -> str:
+    return str(value) if value >= 0 else f"({value})"
 
 
 def _equal(left: Expr, right: Expr) -> Call:
