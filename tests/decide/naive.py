@@ -328,6 +328,8 @@ RULES: dict[str, Rule] = {
     "CANCEL_JOB": _own_or_metalake,
     "ASK": _or_self(_metalake_or("MANAGE_GRANTS")),
     "READ_AUDIT": lambda q: q.owns_any("metalake"),
+    "MANAGE_TOKENS": lambda q: q.who.user in q.world.admins,
+    "READ_METRICS": lambda q: q.who.user in q.world.admins,
 }
 """Operation → its rule, without membership of the metalake, which `may` asks of everything inside one."""
 
@@ -357,7 +359,7 @@ SHOWS: dict[str, Rule] = {
 }
 """List operation → whether an entry is shown; the key of the question is the entry."""
 
-OUTSIDE = ("CREATE_METALAKE", "LIST_METALAKES")
+OUTSIDE = ("CREATE_METALAKE", "LIST_METALAKES", "MANAGE_TOKENS", "READ_METRICS")
 
 
 def may(world: World, who: Who, operation: str, key: Key, about: tuple[str, str] | None = None) -> bool:

@@ -44,7 +44,12 @@ class Write(Read):
 
 def now() -> str:
     """The time as it is stored and sent: ISO-8601, UTC, milliseconds."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return stored_time(datetime.now(UTC))
+
+
+def stored_time(time: datetime) -> str:
+    """Any time in that form, so that times compare as texts."""
+    return time.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 class Store:
@@ -136,13 +141,16 @@ class Store:
 def _engine(url: str) -> Engine:
     parsed = make_url(url)
     if parsed.get_backend_name() == "sqlite":
-        engine = create_engine(url, connect_args={"timeout": 10, "check_same_thread": False})
+        engine = create_engine(
+            url, hide_parameters=True, connect_args={"timeout": 10, "check_same_thread": False}
+        )
         event.listen(engine, "connect", _prepare_sqlite)
         event.listen(engine, "begin", _begin_sqlite)
         return engine
     if parsed.get_backend_name() == "postgresql":
         return create_engine(
             parsed.set(drivername="postgresql+psycopg"),
+            hide_parameters=True,
             pool_size=16,
             max_overflow=16,
             pool_pre_ping=True,
