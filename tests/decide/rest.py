@@ -258,6 +258,8 @@ REQUESTS: dict[Op, Callable[[Row], Request]] = {
             "user": _person(row, "spare"),
         },
     ),
+    Op.MANAGE_TOKENS: lambda row: ("GET", "/api/headgate/tokens", None),
+    Op.READ_METRICS: lambda row: ("GET", "/metrics", None),
     Op.READ_AUDIT: lambda row: ("GET", f"/api/headgate/audit?metalake={LAKE}", None),
 }
 
