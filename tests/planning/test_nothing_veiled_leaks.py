@@ -133,7 +133,12 @@ def test_a_hidden_column_is_as_unknown_as_one_that_does_not_exist(tmp_path: Path
     forge, metadata = secret_table(tmp_path)
     veil = Veil(hidden_field_ids=frozenset({SSN}))
     for column in ("ssn", "nonsense"):
-        for request in (PlanRequest(select=(column,)), PlanRequest(stats_fields=(column,))):
+        probe = {"type": "not", "child": {"type": "eq", "term": column, "value": "x"}}
+        for request in (
+            PlanRequest(select=(column,)),
+            PlanRequest(stats_fields=(column,)),
+            PlanRequest(filter=probe),
+        ):
             with pytest.raises(UnknownColumnError, match=column):
                 plan(metadata, request, io=forge.io, index=ManifestIndex(), veil=veil)
 

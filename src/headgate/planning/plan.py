@@ -220,7 +220,7 @@ def plan(
         request.filter,
         scope.schema,
         case_sensitive=request.case_sensitive,
-        blind=veil.blind_field_ids,
+        veil=veil,
         where="the filter",
     )
     lens = read_filter(veil.row_filter, table.schema, case_sensitive=True, where="the row filter")

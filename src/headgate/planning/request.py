@@ -61,3 +61,6 @@ class Veil(msgspec.Struct, frozen=True):
     def blind_field_ids(self) -> frozenset[int]:
         """Columns whose original values the client must not learn."""
         return self.hidden_field_ids | self.masked_field_ids
+
+
+NO_VEIL = Veil()
