@@ -20,10 +20,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench.forge import ForgedTable, forge_table
 from pyiceberg.expressions import AlwaysTrue, BooleanExpression, EqualTo
 from pyiceberg.table import StaticTable
 
+from bench.forge import ForgedTable, forge_table
 from headgate.planning import ManifestIndex, PlanRequest, plan
 from headgate.planning.manifest import warm_up
 
