@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from headgate.model.objects import ObjectRef, ObjectType
+from headgate.steward import Steward
 from tests.conftest import Api
 
 LAKE = "/api/metalakes/lake"
@@ -55,3 +57,9 @@ def give(api: Api, user: str, role: str, *securables: dict[str, Any]) -> None:
     """Make a role that says this and grant it to a user."""
     done(api("admin", "POST", f"{LAKE}/roles", {"name": role, "securableObjects": list(securables)}))
     done(api("admin", "PUT", f"{LAKE}/permissions/users/{user}/grant", {"roleNames": [role]}))
+
+
+def id_of(steward: Steward, type: str, full_name: str) -> int:
+    node = steward.kernel.authority().find(ObjectRef.parse("lake", ObjectType.parse(type), full_name))
+    assert node is not None, f"{full_name} is not there"
+    return node.id

@@ -55,6 +55,14 @@ Grants = dict[int, Masks]
 """What one role allows and denies, by object id. Never changed once it is in an authority."""
 
 
+class Label(msgspec.Struct, frozen=True):
+    """A tag or policy on an object, or on the column of this field id; 0 is the object itself."""
+
+    field: int
+    label: int
+    value: str | None = None
+
+
 class Caller(msgspec.Struct, frozen=True):
     """An identity seen from one metalake: its principals, the grants of its roles, and what holds of it everywhere."""
 
@@ -77,6 +85,7 @@ class Authority:
         "children",
         "groups_of",
         "held",
+        "labels",
         "member_ids",
         "members",
         "objects",
@@ -97,6 +106,7 @@ class Authority:
         self.groups_of: Map[int, frozenset[int]] = Map()
         self.roles: Map[int, Grants] = Map()
         self.owners: Map[int, int] = Map()
+        self.labels: Map[int, tuple[Label, ...]] = Map()
         self._callers: dict[tuple[Identity, int], Caller] = {}
 
     # -- names ------------------------------------------------------------------------------------------------
@@ -234,6 +244,7 @@ class Authority:
                 "groups_of",
                 "roles",
                 "owners",
+                "labels",
             )
         )
 
@@ -308,12 +319,22 @@ class _Draft:
                 self._member_set("groups_of", member, group, is_member)
             case c.OwnerSet(object, principal):
                 self.edits["owners"][object] = _GONE if principal is None else principal
+            case c.LabelSet():
+                self._set_label(change)
 
     def _member_set(self, part: str, key: int, value: int, present: bool) -> None:
         now = self._get(part, key)
         current = now if isinstance(now, frozenset) else frozenset()
         after = current | {value} if present else current - {value}
         self.edits[part][key] = after or _GONE
+
+    def _set_label(self, change: c.LabelSet) -> None:
+        now = self._get("labels", change.object)
+        place = (change.field, change.label)
+        kept = [x for x in (now if isinstance(now, tuple) else ()) if (x.field, x.label) != place]
+        if change.present:
+            kept.append(Label(change.field, change.label, change.value))
+        self.edits["labels"][change.object] = tuple(sorted(kept, key=lambda x: (x.field, x.label))) or _GONE
 
     def _put_object(self, put: c.ObjectPut) -> None:
         before = self._get("objects", put.id)
@@ -344,7 +365,17 @@ class _Draft:
             self.edits["children"][key] = below if len(below) else _GONE
         for role, grants in self.grants.items():
             self.edits["roles"][role] = grants or _GONE
-        for part in ("objects", "children", "members", "member_ids", "held", "groups_of", "roles", "owners"):
+        for part in (
+            "objects",
+            "children",
+            "members",
+            "member_ids",
+            "held",
+            "groups_of",
+            "roles",
+            "owners",
+            "labels",
+        ):
             setattr(result, part, _merge(getattr(self.base, part), self.edits.get(part) or {}))
         return result
 

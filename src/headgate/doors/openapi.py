@@ -8,7 +8,7 @@ import msgspec
 from headgate import __version__
 from headgate.decide import Op
 from headgate.doors.gravitino import errors
-from headgate.doors.routing import Answer, ByType, Call, Open, Route, Routes
+from headgate.doors.routing import Answer, Call, Open, Route, Routes
 from headgate.doors.server import Door
 from headgate.model.errors import HeadgateError
 
@@ -43,7 +43,7 @@ class OpenApiDoor:
         self.document = document([*described, *own.routes])
         self.text = msgspec.json.encode(self.document)
 
-    def admit(self, headers: dict[str, str]) -> None:
+    def admit(self, headers: dict[str, str], route: Route | None) -> None:
         """Any media type will do."""
 
     def error(self, error: HeadgateError) -> Answer:
@@ -111,7 +111,7 @@ def requirement(route: Route) -> str:
     match route.requires:
         case Op():
             return route.requires.name.lower()
-        case ByType.LOAD:
+        case dict():
             return "load the object"
         case _:
-            return route.requires.value
+            return str(route.requires.value)

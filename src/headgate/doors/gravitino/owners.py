@@ -5,8 +5,9 @@ from typing import Any
 import msgspec
 
 from headgate.decide import Op
+from headgate.decide.operations import LOADS
 from headgate.doors.gravitino import wire
-from headgate.doors.routing import ByType, Call, Routes
+from headgate.doors.routing import Call, Routes
 from headgate.model.errors import IllegalArgument
 from headgate.model.objects import OWNABLE, ObjectRef
 from headgate.model.principals import PrincipalKind, PrincipalRef
@@ -28,7 +29,7 @@ def _ownable(call: Call) -> ObjectRef:
     return ref
 
 
-@routes.on("GET", "/{type}/{fullName}", ByType.LOAD, _ownable, missing="metadata-object")
+@routes.on("GET", "/{type}/{fullName}", LOADS, _ownable)
 def get_owner(call: Call) -> Any:
     """Get the owner of an object; no member if it has none."""
     found = call.steward.owners.get(call.permit)

@@ -3,7 +3,7 @@
 from typing import Final
 
 from headgate.doors.iceberg import config, errors, namespaces, tables
-from headgate.doors.routing import Answer
+from headgate.doors.routing import Answer, Route
 from headgate.model.errors import HeadgateError
 
 PARTS: Final = (config, namespaces, tables)
@@ -21,7 +21,7 @@ class IcebergDoor:
             if "{prefix}" in route.path
         ]
 
-    def admit(self, headers: dict[str, str]) -> None:
+    def admit(self, headers: dict[str, str], route: Route | None) -> None:
         """Any client may knock."""
 
     def error(self, error: HeadgateError) -> Answer:
