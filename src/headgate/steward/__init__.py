@@ -10,7 +10,7 @@ from headgate.model.objects import ObjectType
 from headgate.steward.catalogs import Catalogs
 from headgate.steward.filesets import Filesets
 from headgate.steward.functions import Functions
-from headgate.steward.iceberg import IcebergTables
+from headgate.steward.iceberg import Documents
 from headgate.steward.jobs import JobTemplates
 from headgate.steward.kernel import Kernel
 from headgate.steward.labels import Labels
@@ -44,7 +44,7 @@ class Steward:
         self.catalogs = Catalogs(self.kernel, Registry(store, warehouse))
         self.schemas = Schemas(self.kernel, self.catalogs)
         self.tables = Tables(self.kernel, self.catalogs)
-        self.iceberg = IcebergTables(self.kernel, self.tables)
+        self.iceberg = Documents(self.kernel, self.tables)
         self.partitions = Partitions(self.tables)
         self.statistics = Statistics(self.kernel)
         self.principals = Principals(self.kernel)
@@ -56,7 +56,7 @@ class Steward:
         self.filesets = Filesets(self.catalogs, warehouse)
         self.topics = Leaves(self.catalogs, ObjectType.TOPIC, Op.LIST_TOPICS)
         self.models = Models(self.catalogs)
-        self.views = Views(self.catalogs)
+        self.views = Views(self.iceberg)
         self.functions = Functions(self.catalogs)
         self.job_templates = JobTemplates(self.kernel)
 

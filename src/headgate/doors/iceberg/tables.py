@@ -9,8 +9,8 @@ from headgate.catalogs.interface import Document
 from headgate.decide import Op
 from headgate.doors.iceberg import wire
 from headgate.doors.routing import Answer, Call, Routes
-from headgate.model.errors import IllegalArgument
-from headgate.model.objects import ObjectRef, ObjectType
+from headgate.model.errors import AlreadyExists, IllegalArgument
+from headgate.model.objects import ObjectRef, ObjectType, clip
 from headgate.steward import Permit
 from headgate.steward.iceberg import Commit
 
@@ -79,8 +79,9 @@ def create_table(call: Call) -> Any:
         "write-order": body.write_order,
         "properties": body.properties,
     }
-    make = call.steward.iceberg.stage if body.stage_create else call.steward.iceberg.create
-    return result(make(call.permit, body.name, definition))
+    if body.stage_create:
+        return result(call.steward.iceberg.stage(call.permit, body.name, definition))
+    return result(call.steward.iceberg.create(call.permit, ObjectType.TABLE, body.name, definition))
 
 
 @routes.on("POST", "/namespaces/{namespace}/register", Op.CREATE_TABLE, wire.namespace, body=Register)
@@ -91,7 +92,10 @@ def register_table(call: Call) -> Any:
         raise IllegalArgument(
             "overwrite is not supported when registering a table", hint="drop the table first"
         )
-    return result(call.steward.iceberg.register(call.permit, body.name, body.metadata_location))
+    registered = call.steward.iceberg.register(
+        call.permit, ObjectType.TABLE, body.name, body.metadata_location
+    )
+    return result(registered)
 
 
 @routes.on("GET", _TABLE, Op.LOAD_TABLE, table, query=("snapshots",))
@@ -138,7 +142,7 @@ def rename_table(call: Call) -> Any:
     others = [call.ask(Op.DROP_TABLE, source)] if moves else []
     here = call.ask(Op.ALTER_TABLE, source)
     there = call.ask(Op.CREATE_TABLE if moves else Op.LOAD_SCHEMA, target.parent)
-    call.steward.iceberg.rename(here, there, target.name, *others)
+    rename(call, here, there, target, *others)
     return Answer(status=204)
 
 
@@ -163,6 +167,16 @@ def _commit(call: Call, ref: ObjectRef, body: CommitBody) -> Commit:
     if any(requirement.get("type") == "assert-create" for requirement in body.requirements):
         return Commit(call.ask(Op.CREATE_TABLE, ref.parent), ref.name, body.requirements, body.updates)
     return Commit(call.ask(Op.ALTER_TABLE, ref), None, body.requirements, body.updates)
+
+
+def rename(call: Call, source: Permit, into: Permit, target: ObjectRef, *others: Permit) -> None:
+    """Rename, telling a name that is taken as clients expect it of a rename."""
+    try:
+        call.steward.iceberg.rename(source, into, target.name, *others)
+    except AlreadyExists as taken:
+        here, there = (".".join((*wire.levels(ref.path[1]), ref.name)) for ref in (source.ref, target))
+        what = str(taken.about).capitalize()
+        raise AlreadyExists(f"Cannot rename {clip(here)} to {clip(there)}. {what} already exists") from None
 
 
 def renamed(call: Call, type: ObjectType) -> tuple[ObjectRef, ObjectRef]:
