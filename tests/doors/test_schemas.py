@@ -102,7 +102,7 @@ def test_tables_lie_in_nested_schemas(api: Api) -> None:
     assert found == [{"namespace": ["lake", "cat", "A:B"], "name": "t"}]
     assert api("admin", "GET", f"{SCHEMAS}/A/tables").json()["identifiers"] == []
     assert api("admin", "DELETE", f"{SCHEMAS}/A?cascade=true").json()["dropped"] is True
-    assert api("admin", "GET", f"{SCHEMAS}/A%3AB/tables/t").json()["type"] == "NoSuchSchemaException"
+    assert api("admin", "GET", f"{SCHEMAS}/A%3AB/tables/t").json()["type"] == "NoSuchTableException"
 
 
 def test_bad_schema_names_are_refused(api: Api) -> None:

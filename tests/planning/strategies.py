@@ -31,6 +31,7 @@ from pyiceberg.types import (
     TimestamptzType,
     UUIDType,
 )
+
 from tests.planning.forge import (
     ADDED,
     DATA,

@@ -10,6 +10,8 @@ import pytest
 from pyiceberg.partitioning import PartitionField, PartitionSpec
 from pyiceberg.transforms import IdentityTransform
 from pyiceberg.types import LongType, StringType
+
+from headgate.planning import ManifestIndex, PlanRequest, plan
 from tests.planning.forge import (
     EQUALITY_DELETES,
     PATH_COLUMN,
@@ -20,8 +22,6 @@ from tests.planning.forge import (
     ForgedSnapshot,
     simple_schema,
 )
-
-from headgate.planning import ManifestIndex, PlanRequest, plan
 
 SCHEMA = simple_schema(("id", LongType()), ("region", StringType()))
 BY_REGION = PartitionSpec(PartitionField(2, 1000, IdentityTransform(), "region"), spec_id=0)

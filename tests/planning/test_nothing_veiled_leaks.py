@@ -14,6 +14,8 @@ from pyiceberg.partitioning import PartitionField, PartitionSpec
 from pyiceberg.schema import Schema
 from pyiceberg.transforms import BucketTransform, IdentityTransform, TruncateTransform
 from pyiceberg.types import IntegerType, LongType, NestedField, StringType, StructType
+
+from headgate.planning import ManifestIndex, Plan, PlanRequest, UnknownColumnError, Veil, plan
 from tests.planning.forge import (
     EQUALITY_DELETES,
     PATH_COLUMN,
@@ -26,8 +28,6 @@ from tests.planning.forge import (
     simple_schema,
 )
 from tests.planning.strategies import SMALL, RandomFilter, RandomTable, filters, tables
-
-from headgate.planning import ManifestIndex, Plan, PlanRequest, UnknownColumnError, Veil, plan
 
 SCHEMA = simple_schema(
     ("id", LongType()), ("ssn", StringType()), ("region", StringType()), ("age", IntegerType())

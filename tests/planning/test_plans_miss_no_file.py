@@ -14,10 +14,10 @@ from hypothesis import given, settings
 from pyiceberg.expressions.visitors import expression_evaluator, rewrite_not
 from pyiceberg.table import ManifestGroupPlanner, StaticTable
 from pyiceberg.typedef import Record
-from tests.planning.forge import Forge, ForgedFile
-from tests.planning.strategies import SMALL, RandomFilter, RandomTable, filters, tables
 
 from headgate.planning import ManifestIndex, Plan, PlanRequest, Veil, plan
+from tests.planning.forge import Forge, ForgedFile
+from tests.planning.strategies import SMALL, RandomFilter, RandomTable, filters, tables
 
 
 @contextmanager

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from pyiceberg.io.pyarrow import PyArrowFileIO
 from pyiceberg.types import LongType, StringType
-from tests.planning.forge import EXISTING, Forge, ForgedFile, ForgedManifest, ForgedSnapshot, simple_schema
 
 from headgate.planning import (
     InvalidPlanTaskError,
@@ -26,6 +25,7 @@ from headgate.planning import (
     plan_from_token,
 )
 from headgate.planning.errors import InvalidRequestError
+from tests.planning.forge import EXISTING, Forge, ForgedFile, ForgedManifest, ForgedSnapshot, simple_schema
 
 SCHEMA = simple_schema(("id", LongType()), ("name", StringType()))
 KEY = b"k" * 32

@@ -31,7 +31,6 @@ from pyiceberg.types import (
     TimestampType,
     TimestamptzType,
 )
-from tests.planning.forge import DELETED, Forge, ForgedFile, ForgedManifest, ForgedSnapshot, simple_schema
 
 from headgate.planning import (
     InvalidFilterError,
@@ -41,6 +40,7 @@ from headgate.planning import (
     UnknownColumnError,
     plan,
 )
+from tests.planning.forge import DELETED, Forge, ForgedFile, ForgedManifest, ForgedSnapshot, simple_schema
 
 SCHEMA = simple_schema(
     ("id", LongType()),
@@ -244,6 +244,24 @@ def test_a_filter_too_deep_is_refused(tmp_path: Path) -> None:
         answer(forge, metadata, PlanRequest(filter=node))
 
 
+@pytest.mark.parametrize("count", [3, 5_000])
+def test_large_sets_keep_every_file_that_may_match(tmp_path: Path, count: int) -> None:
+    spec = PartitionSpec(PartitionField(2, 1000, IdentityTransform(), "name"), spec_id=0)
+    forge = Forge(tmp_path, [SCHEMA], [spec])
+    files = tuple(
+        ForgedFile(f"s3://lake/{n}", ({1: n, 2: str(n)},), (str(n),)) for n in (0, 2, count, 10 * count)
+    )
+    metadata = forge.table(ForgedSnapshot((ForgedManifest(files),)))
+    wanted = list(range(1, count + 1))
+    for filter_ in (
+        {"type": "in", "term": "id", "values": wanted},
+        {"type": "in", "term": "name", "values": [str(n) for n in wanted]},
+    ):
+        tasks = answer(forge, metadata, PlanRequest(filter=filter_))["file-scan-tasks"]
+        assert [task["data-file"]["record-count"] for task in tasks] == [1, 1]
+        assert {task["data-file"]["file-path"] for task in tasks} == {"s3://lake/2", f"s3://lake/{count}"}
+
+
 @pytest.mark.parametrize("term", ["nonsense", {"type": "reference", "id": 77}])
 def test_a_filter_on_an_unknown_column_names_it(tmp_path: Path, term: Any) -> None:
     forge, metadata = one_file(tmp_path, ForgedFile("s3://lake/a", ({1: 1},)))
@@ -278,6 +296,7 @@ def test_a_request_is_parsed_as_the_protocol_words_it() -> None:
         b'{"snapshot-id": 1, "start-snapshot-id": 1, "end-snapshot-id": 2}',
         b'{"min-rows-requested": -1}',
         b'{"snapshot-id": 1, "ref": "main"}',
+        b'{"filter": ' + b"[" * 100_000 + b"]" * 100_000 + b"}",
     ],
 )
 def test_a_contradictory_request_is_refused(body: bytes) -> None:

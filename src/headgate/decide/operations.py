@@ -226,6 +226,10 @@ class Op(enum.Enum):
     ASK = Operation(_T.METALAKE, any_of(_METALAKE, has(P.MANAGE_GRANTS), _SELF))
     READ_AUDIT = Operation(_T.METALAKE, _METALAKE)
 
+    # of the server itself
+    MANAGE_TOKENS = Operation(_T.METALAKE, _ADMIN)
+    READ_METRICS = Operation(_T.METALAKE, _ADMIN)
+
     @property
     def on(self) -> ObjectType:
         return self.value.on
@@ -233,17 +237,20 @@ class Op(enum.Enum):
     def __repr__(self) -> str:
         return f"Op.{self.name}"
 
+    # Every check looks its operation up; the hash of an enum by name would be a call of its own.
+    __hash__ = object.__hash__
+
 
 def _compile(op: Op) -> Operation:
     """Work the masks out once, with membership of the metalake as a part of every condition below it."""
     value = op.value
-    inside = value.requirement if op in _OUTSIDE else all_of(_MEMBER, value.requirement)
+    inside = value.requirement if op in OUTSIDE else all_of(_MEMBER, value.requirement)
     shows = None if value.shows is None else all_of(_MEMBER, value.shows)
     return Operation(value.on, inside, shows, masks(inside), () if shows is None else masks(shows))
 
 
-_OUTSIDE: Final = frozenset({Op.CREATE_METALAKE, Op.LIST_METALAKES})
-"""What may be asked by someone who is in no metalake."""
+OUTSIDE: Final = frozenset({Op.CREATE_METALAKE, Op.LIST_METALAKES, Op.MANAGE_TOKENS, Op.READ_METRICS})
+"""What is asked of the server itself, also by someone who is in no metalake."""
 
 OPERATIONS: Final[dict[Op, Operation]] = {op: _compile(op) for op in Op}
 

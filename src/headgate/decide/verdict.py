@@ -15,6 +15,7 @@ _USE_CATALOG: Final = Privilege.USE_CATALOG.bit
 _CATALOG_NOT_DENIED: Final = int(Fact.CATALOG_NOT_DENIED)
 _SELF: Final = int(Fact.SELF)
 _MEMBER: Final = int(Fact.MEMBER)
+_SERVICE_ADMIN: Final = int(Fact.SERVICE_ADMIN)
 
 _PLACE: Final[dict[ObjectType, int]] = {
     type: int(
@@ -38,21 +39,19 @@ def facts(authority: Authority, caller: Caller, node: Node) -> int:
     known = caller.facts
     if not known & _MEMBER:
         return known
-    allow = deny = 0
-    owner_of = authority.owners.get
-    principals = caller.principals
-    for id, own in node.chain:
-        for grants in caller.grants:
-            masks = grants.get(id)
-            if masks is not None:
-                allow |= masks.allow
-                deny |= masks.deny
-        for grants in caller.denies_only:
-            masks = grants.get(id)
-            if masks is not None:
-                deny |= masks.deny
-        if owner_of(id) in principals:
+    if node.chain[0][0] != caller.metalake:
+        # INVARIANT: a caller is somebody only in the metalake they were compiled for.
+        return known & _SERVICE_ADMIN
+    allow, deny = caller.allow, caller.deny
+    objects = authority.objects
+    for id, own in node.chain[1:]:
+        level = node if id == node.id else objects[id]
+        if level.owner in caller.principals:
             known |= own
+        if level.grants and not level.grants.keys().isdisjoint(caller.roles):
+            allowed_here, denied_here = level.effects(caller.roles, caller.inactive)
+            allow |= allowed_here
+            deny |= denied_here
     if not deny & _USE_CATALOG:
         known |= _CATALOG_NOT_DENIED
     if node.type is ObjectType.ROLE and node.id in caller.roles:
@@ -85,17 +84,21 @@ def visible(authority: Authority, caller: Caller, op: Op, nodes: Iterable[Node])
     the parent is only reused where the node itself can add nothing.
     """
     shown = OPERATIONS[op].shown
-    above: dict[int, int] = {}
-    named = (*caller.grants, *caller.denies_only)
+    principals, roles = caller.principals, caller.roles
+    sibling: Node | None = None
+    siblings_shown = False
     for node in nodes:
-        id = node.id
-        said = id in caller.roles or any(id in grants for grants in named)
-        if not said and authority.owners.get(id) not in caller.principals:
-            # Nothing is said of this very object: it shares the answer of its untouched siblings.
-            known = above.get(node.parent)
-            if known is None:
-                known = above[node.parent] = facts(authority, caller, node)
-        else:
-            known = facts(authority, caller, node)
-        if satisfied(shown, known):
+        if (
+            node.owner in principals
+            or (node.grants and not node.grants.keys().isdisjoint(roles))
+            or node.id in roles
+        ):
+            if satisfied(shown, facts(authority, caller, node)):
+                yield node
+            continue
+        # Nothing is said of this very object to this caller: it shares the answer of its untouched siblings.
+        if sibling is None or node.parent != sibling.parent or node.type is not sibling.type:
+            sibling = node
+            siblings_shown = satisfied(shown, facts(authority, caller, node))
+        if siblings_shown:
             yield node

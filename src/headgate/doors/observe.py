@@ -1,8 +1,12 @@
 """What the server tells about itself: Prometheus metrics. Names of routes only, never of people or objects."""
 
+import os
 import time
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
+from prometheus_client.multiprocess import MultiProcessCollector
+
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
 
 class Metrics:
@@ -25,10 +29,14 @@ class Metrics:
         )
 
     def seen(self, door: str, route: str, method: str, status: int, started: float) -> None:
-        self._requests.labels(door, route, method if len(method) < 10 else "other", str(status)).inc()
-        self._seconds.labels(door, method if len(method) < 10 else "other").observe(
-            time.perf_counter() - started
-        )
+        known = method if method in _METHODS else "other"
+        self._requests.labels(door, route, known, str(status)).inc()
+        self._seconds.labels(door, known).observe(time.perf_counter() - started)
 
     def text(self) -> bytes:
+        """All of it; with several processes on one port, the sum over them, whichever is asked."""
+        if "PROMETHEUS_MULTIPROC_DIR" in os.environ:
+            everyone = CollectorRegistry()
+            MultiProcessCollector(everyone)  # type: ignore[no-untyped-call]
+            return generate_latest(everyone)
         return generate_latest(self.registry)

@@ -178,7 +178,7 @@ class Router:
         self._root = _Branch()
         for route in routes:
             # INVARIANT: whatever a route answers was required of the caller; one that requires nothing says so by name.
-            if not isinstance(route.requires, Op | Open | dict):
+            if not isinstance(route.requires, Op | Open | dict) or route.requires == {}:
                 raise TypeError(f"{route.method} {route.path} has no requirement: refusing to start")
             branch = self._root
             for segment in route.segments:
@@ -193,8 +193,9 @@ class Router:
 
     def find(self, method: str, raw_path: bytes) -> tuple[Route | None, dict[str, str], list[str]]:
         """The route and its decoded parameters; without a route, the methods that the path does have."""
-        segments = raw_path.decode("latin-1").strip("/").split("/")
-        branch = self._find(self._root, segments if segments != [""] else [])
+        inner = raw_path.decode("latin-1").strip("/")
+        segments = inner.split("/") if inner else []
+        branch = self._find(self._root, segments)
         if branch is None:
             return None, {}, []
         route = branch.routes.get(method)

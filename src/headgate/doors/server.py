@@ -44,13 +44,19 @@ class Server:
     """Routes a request to its door, authenticates, performs, answers."""
 
     def __init__(
-        self, steward: Steward, authentication: Authentication, doors: Sequence[Door], *, threads: int = 64
+        self,
+        steward: Steward,
+        authentication: Authentication,
+        doors: Sequence[Door],
+        *,
+        threads: int = 64,
+        metrics: Metrics | None = None,
     ) -> None:
         self.steward = steward
         self.authentication = authentication
         self.doors = sorted(doors, key=lambda door: -len(door.prefix))
         self.routers = {door.name: Router(door.routes) for door in doors}
-        self.metrics = Metrics()
+        self.metrics = metrics or Metrics()
         self._threads = threads
         self._limiter: anyio.CapacityLimiter | None = None
 
@@ -91,7 +97,17 @@ class Server:
         except HeadgateError as error:
             answer = door.error(error)
         await _send(answer, send)
-        self.metrics.seen(door.name, route.path if route else "none", scope["method"], answer.status, started)
+        path_told = route.path if route else "none"
+        self.metrics.seen(door.name, path_told, scope["method"], answer.status, started)
+        # The route, not the path: names and query strings are the callers' own.
+        log.info(
+            "request",
+            door=door.name,
+            method=scope["method"][:20],
+            route=path_told,
+            status=answer.status,
+            ms=round((time.perf_counter() - started) * 1000, 1),
+        )
 
     def _door(self, path: bytes) -> Door:
         text = path.decode("latin-1")

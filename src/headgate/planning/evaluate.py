@@ -43,6 +43,7 @@ from headgate.planning.columns import Mask, first_bytes
 from headgate.planning.facts import Facts, Vector
 from headgate.planning.values import Comparable, comparable_literal
 
+MOST_LITERALS = 200  # beyond this each literal costs more than it prunes
 Leaf = Callable[[BoundPredicate], Mask]
 
 
@@ -143,8 +144,7 @@ def must_match(predicate: BoundPredicate, facts: Facts) -> Mask:
             return plain & ((facts.lower_known & below) | (facts.upper_known & above))
         case BoundIn():
             hit = np.zeros(len(plain), bool)
-            for literal in predicate.literals:
-                low, high = _range(literal.value, kind)
+            for low, high in _ranges(predicate, kind):
                 if low == high:
                     hit |= _compare(facts.lower, "==", low) & _compare(facts.upper, "==", low)
             return both & hit
@@ -198,10 +198,7 @@ def _hits(predicate: BoundPredicate, kind: IcebergType, values: Vector) -> Mask:
     """Where a value equals, is among, begins with or compares; negations are the caller's."""
     match predicate:
         case BoundSetPredicate():
-            hit = np.zeros(len(values), bool)
-            for literal in predicate.literals:
-                hit |= _compare(values, "==", comparable_literal(kind, literal.value))
-            return hit
+            return _among(values, [comparable_literal(kind, literal.value) for literal in predicate.literals])
         case BoundStartsWith() | BoundNotStartsWith():
             prefix = _prefix(predicate)
             return _compare(_cut(values, len(prefix)), "==", prefix)
@@ -219,8 +216,7 @@ def _may_be_one_of(predicate: BoundPredicate, kind: IcebergType, facts: Facts) -
     """Where some literal lies between the bounds."""
     assert isinstance(predicate, BoundSetPredicate)
     hit = np.zeros(len(facts.no_nulls), bool)
-    for literal in predicate.literals:
-        low, high = _range(literal.value, kind)
+    for low, high in _ranges(predicate, kind):
         out = facts.lower_known & _compare(facts.lower, ">", high)
         out |= facts.upper_known & _compare(facts.upper, "<", low)
         hit |= ~out
@@ -246,6 +242,16 @@ def _literal_range(predicate: BoundPredicate, kind: IcebergType) -> tuple[Compar
     return _range(predicate.literal.value, kind)
 
 
+def _ranges(predicate: BoundSetPredicate, kind: IcebergType) -> list[tuple[Comparable, Comparable]]:
+    """The ranges of a set's literals; of a very large set the one that spans them all."""
+    ranges = [_range(literal.value, kind) for literal in predicate.literals]
+    if len(ranges) <= MOST_LITERALS:
+        return ranges
+    lows: list[Any] = [low for low, _ in ranges]
+    highs: list[Any] = [high for _, high in ranges]
+    return [(min(lows), max(highs))]
+
+
 def _range(value: Any, kind: IcebergType) -> tuple[Comparable, Comparable]:
     """The values that a literal may stand for: engines round it to a 32-bit float, or do not."""
     exact = comparable_literal(kind, value)
@@ -258,6 +264,13 @@ def _range(value: Any, kind: IcebergType) -> tuple[Comparable, Comparable]:
 
 def _cut(values: Vector, length: int) -> Vector:
     return first_bytes(values, length)
+
+
+def _among(values: Vector, literals: list[Comparable]) -> Mask:
+    if isinstance(values, np.ndarray):
+        return np.isin(values, literals)
+    found = pc.is_in(values, value_set=pa.array(literals, pa.large_binary()))
+    return np.asarray(found.to_numpy(zero_copy_only=False), bool)
 
 
 def _compare(values: Vector, operator: str, literal: Comparable) -> Mask:

@@ -64,9 +64,9 @@ def facts_of(segment: Segment, field_id: int, kind: IcebergType) -> Facts:
         lower_known=lower_known,
         upper_known=upper_known,
         no_nulls=nulls == 0,
-        only_nulls=(values >= 0) & (nulls == values),
+        only_nulls=(values > 0) & (nulls == values),
         no_nans=(nans == 0) if is_float else np.ones(count, bool),
-        only_nans=((values >= 0) & (nans == values) & (values > 0)) if is_float else np.zeros(count, bool),
+        only_nans=((values > 0) & (nans == values)) if is_float else np.zeros(count, bool),
     )
 
 

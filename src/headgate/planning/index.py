@@ -128,11 +128,7 @@ class ManifestIndex:
 
 def segment_key(manifest: ManifestFile, spec: Spec) -> str:
     """What a segment depends on: the file, what its entries inherit, and the types of the partition values."""
-    types = ",".join(f"{column.field_id}:{column.type}" for column in spec.columns)
     inherited = (
-        manifest.content,
-        manifest.sequence_number,
-        manifest.added_snapshot_id,
-        manifest.first_row_id,
+        f"{manifest.content}|{manifest.sequence_number}|{manifest.added_snapshot_id}|{manifest.first_row_id}"
     )
-    return f"{manifest.path}|{manifest.length}|{manifest.spec_id}|{inherited}|{types}"
+    return f"{manifest.path}|{manifest.length}|{inherited}|{spec.fingerprint}"

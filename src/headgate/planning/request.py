@@ -28,7 +28,7 @@ class PlanRequest(msgspec.Struct, frozen=True, rename="kebab", omit_defaults=Tru
         """Parse and check a request body."""
         try:
             request = msgspec.json.decode(body, type=cls)
-        except msgspec.DecodeError as error:
+        except (msgspec.DecodeError, RecursionError) as error:
             raise InvalidRequestError(str(error)) from error
         request.check()
         return request

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import orjson
@@ -33,6 +33,11 @@ class Spec:
     spec_id: int
     spec: PartitionSpec
     columns: tuple[PartitionColumn, ...]
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """The spec's fields and their types: what the reading of a manifest depends on."""
+        return f"{self.spec_id}:" + ",".join(f"{column.field_id}:{column.type}" for column in self.columns)
 
     @property
     def is_unpartitioned(self) -> bool:

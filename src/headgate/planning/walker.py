@@ -23,7 +23,7 @@ from headgate.planning.layout import (
 OK, TRUNCATED, MALFORMED, TOO_MANY_COLUMNS, TOO_MANY_ITEMS = 0, 1, 2, 3, 4
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(cache=True, nogil=True)
 def _long(data, position, end):  # type: ignore[no-untyped-def]
     """Read a zigzag number; a negative new position means that there is none."""
     value = np.uint64(0)

@@ -27,6 +27,7 @@ from headgate.steward.roles import Roles
 from headgate.steward.schemas import Schemas
 from headgate.steward.statistics import Statistics
 from headgate.steward.tables import Tables
+from headgate.steward.tokens import Tokens
 from headgate.steward.views import Views
 from headgate.store import Store
 
@@ -41,6 +42,7 @@ class Steward:
     ) -> None:
         self.kernel = Kernel(store, service_admins)
         self.metalakes = Metalakes(self.kernel)
+        self.tokens = Tokens(self.kernel)
         self.catalogs = Catalogs(self.kernel, Registry(store, warehouse))
         self.schemas = Schemas(self.kernel, self.catalogs)
         self.tables = Tables(self.kernel, self.catalogs)

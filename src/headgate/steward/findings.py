@@ -4,16 +4,13 @@ import msgspec
 
 from headgate.decide import Authority, Caller, Explanation, Node, Op, explain
 from headgate.decide.authority import depth
-from headgate.decide.operations import required
+from headgate.decide.operations import OUTSIDE, required
 from headgate.decide.requirements import Fact
 from headgate.decide.verdict import facts, satisfied
 from headgate.model.errors import Forbidden
 from headgate.model.objects import ObjectRef, ObjectType, clip
 from headgate.model.principals import Identity, PrincipalKind, PrincipalRef
 from headgate.model.privileges import Privilege
-
-OUTSIDE = frozenset({Op.CREATE_METALAKE, Op.LIST_METALAKES})
-"""What is asked of the server itself, not of a metalake."""
 
 
 class Finding(msgspec.Struct, frozen=True):

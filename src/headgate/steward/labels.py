@@ -120,8 +120,8 @@ class Labels(Entries):
         adding = {(item.permit.node.id, item.value): item for item in add}
         removing = {(item.permit.node.id, item.value): item for item in remove}
         both = adding.keys() & removing.keys()
-        with self.kernel.change(on, *(item.permit for item in (*add, *remove))) as tx:
-            held = self._held(on, object, field)
+        with self.kernel.change(*(item.permit for item in (*add, *remove)), on) as tx:
+            held = self._held(object, field)
             for (label, value), _ in removing.items():
                 if (label, value) not in both and label in held and value in (None, held[label]):
                     labels.take(tx, label, object, field)
@@ -145,7 +145,7 @@ class Labels(Entries):
             key=lambda assigned: assigned.label.name,
         )
 
-    def _held(self, on: Permit, object: int, field: int) -> dict[int, str | None]:
+    def _held(self, object: int, field: int) -> dict[int, str | None]:
         now = self.kernel.authority()
         return {x.label: x.value for x in now.labels.get(object) or () if x.field == field}
 

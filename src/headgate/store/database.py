@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import msgspec
 from sqlalchemy import Connection, Engine, create_engine, event, insert, make_url, select, update
-from sqlalchemy.exc import IntegrityError, OperationalError, SQLAlchemyError
+from sqlalchemy.exc import IntegrityError, OperationalError, ProgrammingError, SQLAlchemyError
 
 from headgate.model.changes import Change
 from headgate.model.errors import Conflict, Unavailable
@@ -44,7 +44,12 @@ class Write(Read):
 
 def now() -> str:
     """The time as it is stored and sent: ISO-8601, UTC, milliseconds."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return stored_time(datetime.now(UTC))
+
+
+def stored_time(time: datetime) -> str:
+    """Any time in that form, so that times compare as texts."""
+    return time.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 class Store:
@@ -136,13 +141,16 @@ class Store:
 def _engine(url: str) -> Engine:
     parsed = make_url(url)
     if parsed.get_backend_name() == "sqlite":
-        engine = create_engine(url, connect_args={"timeout": 10, "check_same_thread": False})
+        engine = create_engine(
+            url, hide_parameters=True, connect_args={"timeout": 10, "check_same_thread": False}
+        )
         event.listen(engine, "connect", _prepare_sqlite)
         event.listen(engine, "begin", _begin_sqlite)
         return engine
     if parsed.get_backend_name() == "postgresql":
         return create_engine(
             parsed.set(drivername="postgresql+psycopg"),
+            hide_parameters=True,
             pool_size=16,
             max_overflow=16,
             pool_pre_ping=True,
@@ -174,7 +182,12 @@ def _unavailable(url: Any) -> Iterator[None]:
         raise Conflict(
             "somebody else changed the same thing at the same time", hint="read it again and retry"
         ) from error
-    except OperationalError as error:
+    except (OperationalError, ProgrammingError) as error:
+        if any(text in str(error.orig) for text in ("no such table", 'relation "state" does not exist')):
+            raise Unavailable(
+                f"the store {url.render_as_string(hide_password=True)} is empty",
+                hint="start 'headgate serve', which prepares it",
+            ) from error
         if "could not serialize" in str(error) or "deadlock" in str(error):
             raise Conflict(
                 "somebody else changed the same thing at the same time", hint="read it again and retry"

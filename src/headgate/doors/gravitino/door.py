@@ -66,7 +66,7 @@ class GravitinoDoor:
     prefix = "/api"
 
     def __init__(self) -> None:
-        self.routes = [route for part in PARTS for route in part.routes.routes]
+        self.routes: list[Route] = [route for part in PARTS for route in part.routes.routes]
 
     def admit(self, headers: dict[str, str], route: Route | None) -> None:
         accept = headers.get("accept", "")

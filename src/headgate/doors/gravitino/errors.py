@@ -37,6 +37,7 @@ _NAMES: Final = {
     "policy-association": "PolicyAlreadyAssociatedException",
     "metadata-object": "MetadataObject",
     "principal": "NotFoundException",
+    "token": "NotFoundException",
 }
 
 

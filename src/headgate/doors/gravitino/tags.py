@@ -135,7 +135,7 @@ def associate_tags(call: Call) -> Any:
         call.permit, _assigned(call, body.tagsToAdd), _assigned(call, body.tagsToRemove)
     )
     answer = wire.ok(names=[assigned.label.name for assigned in held])
-    second = V2 in (call.headers.get("content-type"), call.headers.get("accept"))
+    second = any(V2 in call.headers.get(name, "") for name in ("accept", "content-type"))
     return Answer(answer, media=V2) if second else answer
 
 

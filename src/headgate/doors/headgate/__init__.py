@@ -1,4 +1,4 @@
-"""The Headgate door: what goes beyond Gravitino's API, under ``/api/headgate``: questions, reasons, the audit trail.
+"""The Headgate door: what goes beyond Gravitino's API, under ``/api/headgate``: questions, reasons, the audit trail, tokens.
 
 It says errors in the same body as the Gravitino door, so a client needs to read one form only.
 """

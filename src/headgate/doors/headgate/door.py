@@ -3,11 +3,11 @@
 from typing import Final
 
 from headgate.doors.gravitino import errors
-from headgate.doors.headgate import audit, questions
+from headgate.doors.headgate import audit, questions, tokens
 from headgate.doors.routing import Answer, Route
 from headgate.model.errors import HeadgateError
 
-PARTS: Final = (questions, audit)
+PARTS: Final = (questions, audit, tokens)
 
 
 class HeadgateDoor:
@@ -15,7 +15,7 @@ class HeadgateDoor:
     prefix = "/api/headgate"
 
     def __init__(self) -> None:
-        self.routes = [route for part in PARTS for route in part.routes.routes]
+        self.routes: list[Route] = [route for part in PARTS for route in part.routes.routes]
 
     def admit(self, headers: dict[str, str], route: Route | None) -> None:
         """Any media type will do."""

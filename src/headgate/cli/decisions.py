@@ -1,0 +1,68 @@
+"""`headgate check` and `headgate explain`: may someone do something, and why."""
+
+from typing import Annotated, Any
+
+import typer
+
+from headgate.cli.command import On, command, names, object_of
+from headgate.cli.failure import Denied, Usage
+from headgate.cli.session import Session
+
+Operation = Annotated[
+    str | None, typer.Option("--operation", help="E.g. load_table, create_schema, drop_catalog.")
+]
+Privilege = Annotated[str | None, typer.Option("--privilege", help="Or a privilege, e.g. select_table.")]
+User = Annotated[str | None, typer.Option("--user", help="Who would do it; else you yourself.")]
+Groups = Annotated[str | None, typer.Option("--groups", help="Groups that their token would carry: g,h")]
+
+
+def check(
+    session: Session,
+    on: On,
+    operation: Operation = None,
+    privilege: Privilege = None,
+    user: User = None,
+    groups: Groups = None,
+) -> None:
+    """Say whether someone may do something; the exit code is 3 if not."""
+    question = _question(session, operation, privilege, on, user, groups)
+    verdict = session.post(("headgate", "check"), question)["verdict"]
+    session.done("allowed" if verdict["allowed"] else "denied", verdict)
+    if not verdict["allowed"]:
+        raise Denied("denied", "'headgate explain' with the same options says why")
+
+
+def explain(
+    session: Session,
+    on: On,
+    operation: Operation = None,
+    privilege: Privilege = None,
+    user: User = None,
+    groups: Groups = None,
+) -> None:
+    """Say why someone may or may not do something: roles, grants, levels, owners, what is missing."""
+    question = _question(session, operation, privilege, on, user, groups)
+    session.show(session.post(("headgate", "explain"), question)["explanation"])
+
+
+def register(app: typer.Typer) -> None:
+    command(app, "check")(check)
+    command(app, "explain")(explain)
+
+
+def _question(
+    session: Session,
+    operation: str | None,
+    privilege: str | None,
+    on: str,
+    user: str | None,
+    groups: str | None,
+) -> dict[str, Any]:
+    if (operation is None) == (privilege is None):
+        raise Usage("one thing must be asked", "give either --operation or --privilege")
+    type, name = object_of(on)
+    asked: dict[str, Any] = {"metalake": session.in_metalake()[1], "type": type, "fullName": name}
+    asked |= {"operation": operation} if operation is not None else {"privilege": privilege}
+    if user is not None:
+        asked |= {"user": user, "groups": names(groups)}
+    return asked

@@ -1,0 +1,42 @@
+"""`headgate serve`: the options of a server."""
+
+from typing import Annotated
+
+import typer
+
+from headgate.settings import load
+
+Dev = Annotated[
+    bool, typer.Option("--dev", help="Believe user names from this machine; 'admin' is service admin.")
+]
+Host = Annotated[str | None, typer.Option("--host", help="Address to listen on (default 127.0.0.1).")]
+Port = Annotated[int | None, typer.Option("--port", help="Port (default 8090; 0 takes a free one).")]
+Home = Annotated[str | None, typer.Option("--home", help="Folder of the server (default ~/.headgate).")]
+Config = Annotated[
+    str | None, typer.Option("--config", help="Settings file (default headgate.toml in --home).")
+]
+StoreUrl = Annotated[str | None, typer.Option("--store", help="sqlite:///… or postgresql://…")]
+Warehouse = Annotated[str | None, typer.Option("--warehouse", help="Folder or s3://… for native tables.")]
+Admins = Annotated[
+    str | None, typer.Option("--service-admins", help="Who may make metalakes and tokens: a,b")
+]
+Workers = Annotated[int | None, typer.Option("--workers", help="Processes on the port (default 1).")]
+
+
+def serve(
+    dev: Dev = False,
+    host: Host = None,
+    port: Port = None,
+    home: Home = None,
+    config: Config = None,
+    store: StoreUrl = None,
+    warehouse: Warehouse = None,
+    service_admins: Admins = None,
+    workers: Workers = None,
+) -> None:
+    """Start a server. Flags win over HEADGATE_* variables, those over headgate.toml."""
+    settings = load(dict(locals()))
+    # Only this command needs the server's rooms; the others start faster without them.
+    from headgate.cli import process
+
+    process.run(settings)

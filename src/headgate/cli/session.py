@@ -1,0 +1,120 @@
+"""A session with a server: where it is, who one is, in which metalake, and how answers are shown."""
+
+import contextlib
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+import msgspec
+
+from headgate.cli import output
+from headgate.cli.failure import Denied, Failure, Usage
+
+Path = tuple[str, ...]
+
+
+class Session(msgspec.Struct, frozen=True, kw_only=True):
+    """Speaks to the server for one command."""
+
+    url: str
+    token: str | None
+    login: str | None
+    metalake: str | None
+    format: output.Format
+
+    def __repr__(self) -> str:
+        return f"Session(url={self.url!r})"
+
+    def in_metalake(self, *path: str) -> Path:
+        """A path below the metalake of this session."""
+        if not self.metalake:
+            raise Usage("no metalake is named", "add --metalake NAME or set HEADGATE_METALAKE")
+        return ("metalakes", self.metalake, *path)
+
+    def get(self, path: Path, **query: Any) -> Any:
+        return self.ask("GET", path, query=query)
+
+    def post(self, path: Path, body: Any) -> Any:
+        return self.ask("POST", path, body)
+
+    def put(self, path: Path, body: Any) -> Any:
+        return self.ask("PUT", path, body)
+
+    def patch(self, path: Path, body: Any) -> Any:
+        return self.ask("PATCH", path, body)
+
+    def delete(self, path: Path, **query: Any) -> Any:
+        return self.ask("DELETE", path, query=query)
+
+    def ask(self, method: str, path: Path, body: Any = None, query: dict[str, Any] | None = None) -> Any:
+        """Send a request to the Gravitino door and give back its JSON; a refusal becomes a failure."""
+        # Each segment is encoded whole, so that a name with a slash stays one name.
+        address = "/".join((self.url.rstrip("/"), "api", *(quote(segment, safe="") for segment in path)))
+        headers = {"Accept": "application/vnd.gravitino.v1+json"}
+        auth: httpx.BasicAuth | None = None
+        if self.token:
+            headers["Authorization"] = f"Bearer {self.token}"
+        elif self.login:
+            auth = httpx.BasicAuth(self.login, "")
+        else:
+            raise Usage(
+                "nobody is signed in",
+                "set HEADGATE_TOKEN (see 'headgate token create'), or --login NAME for a --dev server",
+            )
+        asked = {
+            key: str(value).lower() if isinstance(value, bool) else value
+            for key, value in (query or {}).items()
+            if value not in (None, False)
+        }
+        try:
+            answer = httpx.request(
+                method, address, json=body, params=asked, headers=headers, auth=auth, timeout=60
+            )
+        except httpx.InvalidURL:
+            raise Usage(f"'{self.url}' is not an address", "write it as http://host:8090") from None
+        except httpx.HTTPError as error:
+            raise Failure(
+                f"{self.url} does not answer ({type(error).__name__})",
+                "start it with 'headgate serve', or correct --url",
+            ) from None
+        return _read(answer)
+
+    def names(self, path: Path) -> list[dict[str, str]]:
+        """The names in a list of identifiers."""
+        return [{"name": found["name"]} for found in self.get(path)["identifiers"]]
+
+    def dropped(self, what: str, answer: Any) -> None:
+        """Say that it is gone; a thing that was not there is a failure, for it was not what was said."""
+        if not any(answer.get(word) for word in ("dropped", "removed", "deleted")):
+            raise Failure(f"{what} does not exist", "'… list' shows what is there")
+        self.done(f"{what} deleted")
+
+    def show(self, value: Any, *columns: str) -> None:
+        """Print an answer: the whole as JSON or YAML, the named columns as a table."""
+        output.show(value, columns, self.format)
+
+    def done(self, said: str, value: Any = None) -> None:
+        """Print that it was done: a sentence, or the answer for machines."""
+        output.done(said, value, self.format)
+
+
+def _read(answer: httpx.Response) -> Any:
+    body: Any = None
+    with contextlib.suppress(msgspec.DecodeError):
+        body = msgspec.json.decode(answer.content)
+    if not isinstance(body, dict):
+        body = {}
+    # A connection test tells its failure in a body with status 200.
+    if answer.is_success and body.get("code", 0) == 0:
+        return body
+    message = str(body.get("message") or f"the server answered {answer.status_code}")
+    if answer.status_code == 401:
+        raise Denied(message, "check HEADGATE_TOKEN; a service admin makes one by 'headgate token create'")
+    if answer.status_code == 403:
+        raise Denied(message, "ask for it to be granted; 'headgate explain' says what is missing")
+    hints = {
+        404: "'… list' shows what is there",
+        409: "read it again ('… details') and retry",
+        503: "the server cannot decide now: its log and /health/ready say why",
+    }
+    raise Failure(message, hints.get(answer.status_code))

@@ -1,0 +1,80 @@
+"""Structured logs: JSON lines for machines, plain lines on a terminal, secrets in neither."""
+
+import logging
+import re
+import sys
+from collections.abc import MutableMapping
+from typing import Any, Final
+
+import structlog
+
+_SECRETS: Final = (
+    (re.compile(r"hg_([0-9a-f]{16})_[A-Za-z0-9_-]+"), r"hg_\1_…"),
+    (re.compile(r"\b(Bearer|Basic)\s+[A-Za-z0-9._~+/=-]{4,}", re.IGNORECASE), r"\1 …"),
+    (re.compile(r"\beyJ[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*\.?[A-Za-z0-9_-]*"), "…"),
+    (re.compile(r"(://[^/\s:@]*):[^/\s@]+@"), r"\1:…@"),
+)
+"""Shapes of secrets. Nothing logs one on purpose; this stands behind that, for texts of other people's errors."""
+
+
+def configure(*, json: bool | None = None) -> None:
+    """Send the logs of Headgate and of its libraries to standard error in one form; JSON unless it is a terminal."""
+    if json is None:
+        json = not sys.stderr.isatty()
+    common: list[Any] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.stdlib.add_log_level,
+        structlog.stdlib.add_logger_name,
+        structlog.stdlib.PositionalArgumentsFormatter(),
+        structlog.stdlib.ExtraAdder(),
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        # Plain tracebacks: pretty ones print local variables, and those hold what was sent.
+        structlog.processors.format_exc_info,
+        _uncoloured,
+        redacted,
+    ]
+    structlog.configure(
+        processors=[*common, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        wrapper_class=structlog.stdlib.BoundLogger,
+        cache_logger_on_first_use=True,
+    )
+    shown: Any = (
+        structlog.processors.JSONRenderer()
+        if json
+        else structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
+    )
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=common,
+            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, shown],
+        )
+    )
+    root = logging.getLogger()
+    root.handlers = [handler]
+    root.setLevel(logging.INFO)
+    for noisy in ("httpx", "httpcore", "alembic", "uvicorn.access"):
+        logging.getLogger(noisy).setLevel(logging.WARNING)
+    for name in ("uvicorn", "uvicorn.error", "uvicorn.access"):
+        logging.getLogger(name).handlers = []
+        logging.getLogger(name).propagate = True
+
+
+def _uncoloured(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    event.pop("color_message", None)
+    return event
+
+
+def redacted(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """The event with whatever looks like a secret taken out."""
+    for key, value in event.items():
+        if isinstance(value, str):
+            event[key] = hidden(value)
+    return event
+
+
+def hidden(text: str) -> str:
+    for pattern, instead in _SECRETS:
+        text = pattern.sub(instead, text)
+    return text

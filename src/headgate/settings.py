@@ -1,0 +1,167 @@
+"""The settings of a server: from flags, the environment and `headgate.toml`, checked once, then frozen.
+
+A flag wins over the environment, the environment over the file, the file over the default. What is not understood is
+refused: a misspelt setting must not silently leave a door open.
+"""
+
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from headgate.model.errors import IllegalArgument
+
+ALGORITHMS: Final = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
+"""Signatures by key pairs only: with a shared secret whoever can check a token could also forge one."""
+
+FILE: Final = "headgate.toml"
+HANDOVER: Final = "HEADGATE_SERVE"
+"""Where the parent process leaves the settings for the processes that it starts."""
+
+
+class Secret(msgspec.Struct, frozen=True):
+    """A text that is never shown: not by `repr`, not by `str`, not in a log."""
+
+    hidden: str
+
+    def __repr__(self) -> str:
+        return "Secret(…)"
+
+    __str__ = __repr__
+
+
+class Oidc(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", forbid_unknown_fields=True):
+    """An issuer of tokens that is trusted, and how its tokens are read."""
+
+    issuer: str
+    audience: str
+    jwks_url: str | None = None
+    """Where its keys are; without it the issuer's own discovery document says."""
+    algorithms: tuple[str, ...] = ("RS256", "ES256", "PS256")
+    name_claims: tuple[str, ...] = ("preferred_username", "sub")
+    """The first of these that a token has names the user."""
+    groups_claim: str = "groups"
+    leeway: int = 30
+    """Seconds by which clocks may differ."""
+    client_id: str | None = None
+    scope: str | None = None
+    token_path: str | None = None
+
+    def __post_init__(self) -> None:
+        if not self.issuer or not self.audience:
+            raise ValueError("an oidc issuer needs both 'issuer' and 'audience'")
+        if not self.algorithms or not set(self.algorithms) <= set(ALGORITHMS):
+            raise ValueError(f"'algorithms' must be some of {', '.join(ALGORITHMS)}")
+        if not self.name_claims:
+            raise ValueError("'name-claims' must name a claim")
+        if not 0 <= self.leeway <= 300:
+            raise ValueError("'leeway' must be 0 to 300 seconds")
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything a server process needs to know."""
+
+    home: str
+    store: Secret
+    warehouse: str
+    host: str = "127.0.0.1"
+    port: int = 8090
+    workers: int = 1
+    dev: bool = False
+    service_admins: frozenset[str] = frozenset()
+    oidc: tuple[Oidc, ...] = ()
+
+    def handed_over(self) -> str:
+        """For the environment of the server's own processes."""
+        return msgspec.json.encode(self).decode()
+
+    @classmethod
+    def taken_over(cls, environment: Mapping[str, str]) -> "Settings":
+        text = environment.get(HANDOVER)
+        if text is None:
+            raise IllegalArgument("no settings were handed over", hint="start the server by 'headgate serve'")
+        return msgspec.json.decode(text, type=cls)
+
+
+class _File(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", forbid_unknown_fields=True):
+    """What `headgate.toml` may say. Development mode is not among it: it must be asked for at every start."""
+
+    store: str | None = None
+    warehouse: str | None = None
+    host: str | None = None
+    port: int | None = None
+    workers: int | None = None
+    service_admins: tuple[str, ...] | None = None
+    oidc: tuple[Oidc, ...] = ()
+
+
+def load(flags: Mapping[str, Any], environment: Mapping[str, str] = os.environ) -> Settings:
+    """Put the settings together. `flags` are those that were given; None counts as not given."""
+
+    def given(name: str) -> Any:
+        flag = flags.get(name)
+        return flag if flag is not None else environment.get(f"HEADGATE_{name.upper()}")
+
+    home = Path(given("home") or "~/.headgate").expanduser().absolute()
+    file = _read(Path(given("config")).expanduser() if given("config") else None, home / FILE)
+
+    def setting(name: str, default: Any) -> Any:
+        found = given(name)
+        if found is None:
+            found = getattr(file, name)
+        return default if found is None else found
+
+    dev = bool(flags.get("dev"))
+    admins = _names(setting("service_admins", ()))
+    return Settings(
+        home=str(home),
+        store=Secret(setting("store", f"sqlite:///{home}/headgate.db")),
+        warehouse=_warehouse(setting("warehouse", str(home / "warehouse"))),
+        host=setting("host", "127.0.0.1"),
+        port=_number(setting("port", 8090), "port", 0, 65_535),
+        workers=_number(setting("workers", 1), "workers", 1, 256),
+        dev=dev,
+        service_admins=admins | {"admin"} if dev else admins,
+        oidc=_distinct(file.oidc),
+    )
+
+
+def _read(asked: Path | None, usual: Path) -> _File:
+    path = asked or usual
+    try:
+        text = path.read_text()
+    except FileNotFoundError:
+        if asked is None:
+            return _File()
+        raise IllegalArgument(f"there is no file {path}", hint="correct --config") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise IllegalArgument(f"{path} cannot be read", hint=type(error).__name__) from None
+    try:
+        return msgspec.convert(tomllib.loads(text), _File)
+    except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
+        raise IllegalArgument(f"{path} cannot be understood", hint=str(error)) from None
+
+
+def _names(value: Any) -> frozenset[str]:
+    parts = value.split(",") if isinstance(value, str) else value
+    return frozenset(part.strip() for part in parts if part.strip())
+
+
+def _number(value: Any, name: str, least: int, most: int) -> int:
+    text = str(value)
+    if not text.isascii() or not text.isdigit() or not least <= int(text) <= most:
+        raise IllegalArgument(f"'{name}' must be a number from {least} to {most}")
+    return int(text)
+
+
+def _warehouse(value: str) -> str:
+    return value if "://" in value else str(Path(value).expanduser().absolute())
+
+
+def _distinct(issuers: tuple[Oidc, ...]) -> tuple[Oidc, ...]:
+    if len({issuer.issuer for issuer in issuers}) != len(issuers):
+        raise IllegalArgument("an oidc issuer is configured twice", hint="one entry for each issuer")
+    return issuers

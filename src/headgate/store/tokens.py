@@ -1,0 +1,62 @@
+"""Headgate's own tokens in the store: never the secret, only its digest."""
+
+import msgspec
+from sqlalchemy import insert, select, update
+
+from headgate.store import tables as t
+from headgate.store.database import Store, now
+
+_t = t.tokens.c
+
+
+class TokenRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """A token as it is kept. Times are ISO-8601 in UTC."""
+
+    id: str
+    digest: str
+    user: str
+    groups: tuple[str, ...]
+    comment: str | None
+    creator: str
+    created_at: str
+    expires_at: str | None
+    revoked_at: str | None = None
+
+    def __repr__(self) -> str:
+        return f"TokenRecord(id={self.id!r}, user={self.user!r})"
+
+
+def add(store: Store, record: TokenRecord) -> None:
+    values = {field: getattr(record, field) for field in record.__struct_fields__}
+    values["groups"] = msgspec.json.encode(record.groups)
+    with store.append() as connection:
+        connection.execute(insert(t.tokens).values(values))
+
+
+def find(store: Store, id: str) -> TokenRecord | None:
+    with store.read() as read:
+        row = read.execute(select(t.tokens).where(_t.id == id)).one_or_none()
+    return None if row is None else _record(row)
+
+
+def every(store: Store) -> list[TokenRecord]:
+    """All tokens, the newest first."""
+    with store.read() as read:
+        return [
+            _record(row) for row in read.execute(select(t.tokens).order_by(_t.created_at.desc(), _t.id)).all()
+        ]
+
+
+def revoke(store: Store, id: str) -> bool:
+    """Whether there was such a token that was not revoked before."""
+    with store.append() as connection:
+        done = connection.execute(
+            update(t.tokens).where(_t.id == id, _t.revoked_at.is_(None)).values(revoked_at=now())
+        )
+        return bool(done.rowcount)
+
+
+def _record(row: object) -> TokenRecord:
+    values = {field: getattr(row, field) for field in TokenRecord.__struct_fields__}
+    values["groups"] = msgspec.json.decode(values["groups"], type=tuple[str, ...])
+    return TokenRecord(**values)

@@ -1,0 +1,56 @@
+"""The table of operations in docs/authority.md, written from the code: ``scripts/docs-operations``."""
+
+import re
+from pathlib import Path
+
+from headgate.decide import Op
+from headgate.decide.requirements import All, Any, Fact, Has, Is, Requirement
+
+PAGE = Path(__file__).parents[2] / "docs" / "authority.md"
+_PLACE = re.compile(r"(?<=<!-- operations -->\n).*?(?=<!-- /operations -->)", re.DOTALL)
+
+_WORDS = {
+    Fact.OWNS_METALAKE: "owner of the metalake",
+    Fact.OWNS_CATALOG: "owner of the catalog",
+    Fact.OWNS_SCHEMA: "owner of the schema",
+    Fact.OWNS_OBJECT: "owner of the object",
+    Fact.MEMBER: "user of the metalake",
+    Fact.SERVICE_ADMIN: "service admin",
+    Fact.SELF: "oneself, one's group, a role one holds",
+    Fact.CATALOG_NOT_DENIED: "`USE_CATALOG` denied nowhere",
+    Fact.IN_SCHEMA: "it lies in a schema",
+    Fact.IN_CATALOG: "it is a schema",
+    Fact.ON_TOP: "it lies directly in the metalake",
+}
+
+
+def words(requirement: Requirement, *, inside: bool = False) -> str:
+    """A condition as a reader would say it."""
+    match requirement:
+        case Has(privilege):
+            return f"`{privilege.name}`"
+        case Is(fact):
+            return _WORDS[fact]
+        case Any(parts) | All(parts):
+            flat = [part for p in parts for part in (p.parts if type(p) is type(requirement) else (p,))]
+            joined = (" or " if isinstance(requirement, Any) else " and ").join(
+                words(part, inside=True) for part in flat
+            )
+            return (f"({joined})" if inside and len(flat) > 1 else joined) or "anyone who proved who they are"
+
+
+def table() -> str:
+    """Every operation, what it is asked of, and its condition."""
+    lines = ["| operation | asked of | condition | a list shows |", "|---|---|---|---|"]
+    for op in Op:
+        shows = "" if op.value.shows is None else words(op.value.shows)
+        lines.append(f"| `{op.name.lower()}` | {op.on} | {words(op.value.requirement)} | {shows} |")
+    return "\n".join(lines) + "\n"
+
+
+def rendered(page: str) -> str:
+    return _PLACE.sub(lambda _: table(), page)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(rendered(PAGE.read_text()))

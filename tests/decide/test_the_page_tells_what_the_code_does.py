@@ -1,0 +1,20 @@
+"""docs/authority.md has the operations as they are, and names only tests that exist."""
+
+import re
+
+from tests.decide.operations_page import PAGE, rendered
+
+
+def test_the_table_of_operations_is_that_of_the_code() -> None:
+    page = PAGE.read_text()
+    assert rendered(page) == page, "run scripts/docs-operations"
+    assert "| `load_table` | table |" in page
+
+
+def test_every_test_that_the_page_names_exists() -> None:
+    root = PAGE.parents[1]
+    named = re.findall(r"`(tests/[\w/]+\.py)(?:::(\w+))?`", PAGE.read_text())
+    assert len(named) > 10
+    for file, function in named:
+        assert (root / file).is_file(), file
+        assert not function or f"def {function}(" in (root / file).read_text(), function

@@ -1,0 +1,130 @@
+"""A real server process: what it opens, what it refuses, how it stops, and what its logs keep to themselves."""
+
+import socket
+import threading
+import time
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.real.server import headgate, running
+
+pytestmark = pytest.mark.real
+
+
+def test_development_mode_listens_on_this_machine_only(tmp_path: Path) -> None:
+    for host in ("0.0.0.0", "::", "192.0.2.7", "example.com"):
+        refused = headgate("serve", "--dev", "--host", host, "--port", "0", "--home", str(tmp_path))
+        assert (refused.returncode, refused.stdout) == (2, "")
+        assert "--dev" in refused.stderr
+    assert not (tmp_path / "headgate.db").exists()
+
+
+def test_a_server_without_settings_believes_nobody(tmp_path: Path) -> None:
+    with running(tmp_path, "--service-admins", "root") as server:
+        for user in ("admin", "root"):
+            assert server.ask(user, "GET", "/api/metalakes").status_code == 401
+        assert server.ask(None, "GET", "/api/metalakes").status_code == 401
+        for path in ("/health/live", "/health/ready", "/api/health"):
+            assert server.ask(None, "GET", path).json()["status"] == "up"
+        assert server.ask(None, "GET", "/configs").json() == {
+            "gravitino.authenticators": [],
+            "gravitino.authorization.enable": True,
+        }
+        assert server.ask(None, "CLOSE", "/").status_code == 200
+        assert server.ask(None, "GET", "/metrics").status_code == 401
+        made = headgate("token", "create", "--user", "root", "--home", str(tmp_path)).stdout.strip()
+        other = headgate("token", "create", "--user", "ann", "--home", str(tmp_path)).stdout.strip()
+        assert server.ask(made, "POST", "/api/metalakes", {"name": "lake"}).status_code == 200
+        assert server.ask(other, "POST", "/api/metalakes", {"name": "sea"}).status_code == 403
+        assert server.ask(other, "GET", "/metrics").status_code == 403
+        assert "headgate_requests_total" in server.ask(made, "GET", "/metrics").text
+        revoked = headgate("token", "revoke", "--id", made[3:19], "--home", str(tmp_path))
+        assert revoked.returncode == 0, revoked.stderr
+        assert server.ask(made, "GET", "/api/metalakes").status_code == 401
+
+
+def test_development_mode_does_not_answer_through_a_proxy_or_another_name(tmp_path: Path) -> None:
+    with running(tmp_path, "--dev") as server:
+        assert server.ask("ann", "GET", "/api/metalakes").status_code == 200
+        for headers in (
+            {"X-Forwarded-For": "127.0.0.1"},
+            {"Forwarded": "for=127.0.0.1"},
+            {"Host": "evil.example"},
+            {"Host": "127.0.0.1.evil.example:8090"},
+        ):
+            assert server.ask("ann", "GET", "/api/metalakes", headers=headers).status_code == 403
+
+
+def test_a_port_that_is_taken_is_said_plainly(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        refused = headgate("serve", "--dev", "--port", port, "--home", str(tmp_path))
+    assert refused.returncode == 1
+    assert "--port" in refused.stderr
+    assert "Traceback" not in refused.stderr
+
+
+def test_requests_under_way_are_finished_before_the_server_stops(tmp_path: Path) -> None:
+    with running(tmp_path, "--dev") as server:
+        port = int(server.url.rpartition(":")[2])
+        body = b'{"name": "late"}'
+        with socket.create_connection(("127.0.0.1", port)) as slow:
+            slow.sendall(
+                b"POST /api/metalakes HTTP/1.1\r\nHost: localhost\r\nAuthorization: Basic YWRtaW46\r\n"
+                b"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body)
+            )
+            time.sleep(0.5)
+            stopping = threading.Thread(target=server.stop)
+            stopping.start()
+            time.sleep(1)
+            assert server.process.poll() is None
+            with pytest.raises(httpx.HTTPError):
+                httpx.get(server.url + "/health/live", timeout=5)
+            slow.sendall(body)
+            answer = slow.recv(65536)
+            stopping.join()
+    assert b"200" in answer.splitlines()[0]
+    assert server.process.returncode == 0
+    with running(tmp_path, "--dev") as again:
+        assert again.must("admin", "GET", "/api/metalakes/late")["metalake"]["name"] == "late"
+
+
+def test_several_processes_on_one_port_count_together(tmp_path: Path) -> None:
+    with running(tmp_path, "--dev", "--workers", "2") as server:
+        for _ in range(40):
+            # A connection of its own each, so that both processes get some.
+            assert httpx.get(server.url + "/api/metalakes", auth=("ann", "")).status_code == 200
+        text = server.ask("admin", "GET", "/metrics").text
+        assert 'route="/api/metalakes",status="200"} 40.0' in text
+        server.must("admin", "POST", "/api/metalakes", {"name": "lake"})
+        for _ in range(20):
+            assert httpx.get(server.url + "/api/metalakes/lake", auth=("admin", "")).status_code == 200
+    assert server.process.returncode == 0
+
+
+def test_the_logs_hold_no_secret(tmp_path: Path) -> None:
+    secrets = ["catalog-secret-77", "basic-password-88", "query-secret-99"]
+    with running(tmp_path, "--dev") as server:
+        made = server.must("admin", "POST", "/api/headgate/tokens", {"user": "ann"})["text"]
+        secrets.append(made[20:])
+        server.must("admin", "POST", "/api/metalakes", {"name": "lake"})
+        properties = {"s3-secret-access-key": "catalog-secret-77", "jdbc-password": "catalog-secret-77"}
+        for provider in ("lakehouse-iceberg", "jdbc-postgresql", "nothing"):
+            body = {"name": "c", "type": "relational", "provider": provider, "properties": properties}
+            for path in ("/api/metalakes/lake/catalogs", "/api/metalakes/lake/catalogs/testConnection"):
+                assert server.ask("admin", "POST", path, body).status_code < 500
+        httpx.get(server.url + "/api/metalakes", auth=("ann", "basic-password-88"))
+        server.ask(made, "GET", "/api/metalakes?token=query-secret-99")
+        server.ask(made + "x", "GET", "/api/metalakes")
+        forged = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhbm4ifQ.c2lnbmF0dXJl"
+        secrets.append("c2lnbmF0dXJl")
+        assert server.ask(forged, "GET", "/api/metalakes").status_code == 401
+        server.client.request(
+            "POST", "/api/metalakes", content=b'{"name": "catalog-secret-77', auth=("admin", "")
+        )
+    log = server.log.read_text() + server.out.read_text()
+    assert '"route": "/api/metalakes"' in log
+    for secret in secrets:
+        assert secret not in log
