@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
 import msgspec
+from pyiceberg.io import FileIO
 
 from headgate.model.objects import ObjectType
 from headgate.model.tables import LoadedTable, Partition, TableChange, TableDefinition
@@ -107,6 +108,12 @@ class IcebergCatalog(TableCatalog, Protocol):
 
     def document(self, at: Place) -> Document:
         """The current document of a table or view."""
+
+    def files(self, at: Place) -> FileIO:
+        """The storage that a table's files lie in."""
+
+    def own_folders(self, document: Document) -> tuple[str, ...]:
+        """Where the files of a table may lie, in the one spelling of `locations.normal`."""
 
     def new_document(self, at: Place, definition: dict[str, Any]) -> Document:
         """What a table or view made from a create request would be; nothing is written."""

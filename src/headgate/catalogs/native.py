@@ -4,6 +4,8 @@ import uuid
 from collections.abc import Sequence
 from typing import Any, Final
 
+from pyiceberg.io import FileIO
+
 from headgate.catalogs.iceberg import descriptions, partitions, table_metadata, view_metadata
 from headgate.catalogs.iceberg.places import check_document
 from headgate.catalogs.iceberg.storage import Storage
@@ -68,6 +70,12 @@ class Native(Kept):
     def document(self, at: Place) -> Document:
         location = self._pointer(at)
         return Document(location, self.storage.read(location))
+
+    def files(self, at: Place) -> FileIO:
+        return self.storage.io
+
+    def own_folders(self, document: Document) -> tuple[str, ...]:
+        return (_place(document.metadata),)
 
     def new_document(self, at: Place, definition: Json) -> Document:
         id = uuid.uuid4()

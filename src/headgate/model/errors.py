@@ -75,6 +75,10 @@ class NotInUse(HeadgateError):
     """The object, or one that holds it, was taken out of use."""
 
 
+class Damaged(HeadgateError):
+    """What is stored cannot be read as it is, and asking again will not mend it."""
+
+
 class Conflict(HeadgateError):
     """Somebody else changed the same thing in between."""
 

@@ -1,17 +1,18 @@
 """Iceberg tables and views as documents: created, staged, registered, loaded, committed to, renamed and dropped."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from typing import Any, Final
 
 import msgspec
 
-from headgate.catalogs.interface import Document, IcebergCatalog, Place
-from headgate.model.errors import Conflict, Unsupported
-from headgate.model.objects import ObjectType, checked_name
+from headgate.catalogs.interface import Document, IcebergCatalog, Place, Staged
+from headgate.model.errors import Conflict, IllegalArgument, Unsupported
+from headgate.model.objects import ObjectType, checked_name, clip
 from headgate.steward.kernel import Kernel
 from headgate.steward.ownership import created
 from headgate.steward.permits import Permit
+from headgate.steward.reads import Circumstances, Loaded, Reads
 from headgate.steward.tables import Abandoned, Tables, free, place_in, place_of, untaken
 from headgate.store import Write, objects
 
@@ -19,6 +20,9 @@ Json = dict[str, Any]
 
 _TRIES: Final = 5
 """How often a commit is tried again on newer metadata that still meets its requirements."""
+
+
+_LARGEST_REPORT: Final = 64 * 1024
 
 
 class Commit(msgspec.Struct, frozen=True):
@@ -38,12 +42,33 @@ class Commit(msgspec.Struct, frozen=True):
 class Documents:
     """Tables and views alike: what a document says differs, how it is kept does not."""
 
-    def __init__(self, kernel: Kernel, tables: Tables) -> None:
+    def __init__(self, kernel: Kernel, tables: Tables, reads: Reads) -> None:
         self.kernel = kernel
         self.tables = tables
+        self.reads = reads
 
     def load(self, permit: Permit) -> Document:
+        """The whole document, for Headgate itself; what goes to a caller comes from `read`."""
         return self.adapter(permit).document(place_of(permit))
+
+    def read(self, permit: Permit, circumstances: Circumstances) -> Loaded:
+        """A table or view as the caller may see it."""
+        document = self.load(permit)
+        seen = self.reads.seen(permit, document)
+        self.kernel.audit_read(
+            permit,
+            snapshot=document.metadata.get("current-snapshot-id"),
+            restricted=True if seen.veil is not None else None,
+            **circumstances.told(),
+        )
+        return seen
+
+    def reported(self, permit: Permit, kind: str, report: Json) -> None:
+        """Keep what an engine reports of a scan or commit of its own; nobody vouches for it but the engine."""
+        text = msgspec.json.encode({key: value for key, value in report.items() if value is not None})
+        if len(text) > _LARGEST_REPORT:
+            raise IllegalArgument(f"the report is larger than {_LARGEST_REPORT} bytes")
+        self.kernel.audit_read(permit, report=clip(kind, 40), told=msgspec.json.decode(text))
 
     def stage(self, permit: Permit, name: str, definition: Json) -> Document:
         """What a table made like this would be; nothing is kept until its first commit."""
@@ -80,10 +105,14 @@ class Documents:
                 staged = []
                 for commit in commits:
                     adapter = self.adapter(commit.permit)
+                    if commit.name is None:
+                        self.reads.check_writable(commit.permit, adapter.document(commit.place))
                     staged.append(adapter.commit_document(commit.place, commit.requirements, commit.updates))
                     abandoned.enter_context(Abandoned(staged[-1]))
                 try:
-                    with self.kernel.change(*(commit.permit for commit in commits)) as tx:
+                    with self.kernel.change(
+                        *(commit.permit for commit in commits), telling=_telling(commits, staged)
+                    ) as tx:
                         for commit, change in zip(commits, staged, strict=True):
                             change.commit(tx, self._object(tx, commit))
                         if name is not None:
@@ -137,3 +166,18 @@ class Documents:
                 hint="use a catalog of provider lakehouse-iceberg",
             )
         return adapter
+
+
+def _telling(
+    commits: Sequence[Commit], staged: Sequence[Staged[Document]]
+) -> Callable[[Permit], dict[str, object]]:
+    """What the audit trail shall know of each commit."""
+    told = {
+        id(commit.permit): {
+            "name": commit.name,
+            "snapshot": change.result.metadata.get("current-snapshot-id"),
+            "updates": sorted({str(update.get("action"))[:40] for update in commit.updates}),
+        }
+        for commit, change in zip(commits, staged, strict=True)
+    }
+    return lambda permit: dict(told.get(id(permit), {}))

@@ -16,6 +16,7 @@ class Unprocessable(e.HeadgateError):
 
 _MEANING: Final[tuple[tuple[type[e.HeadgateError], tuple[int, str]], ...]] = (
     (Unprocessable, (422, "UnprocessableEntityException")),
+    (e.Damaged, (422, "UnprocessableEntityException")),
     (e.IllegalArgument, (400, "IllegalArgumentException")),
     (e.Unauthenticated, (401, "NotAuthorizedException")),
     (e.Forbidden, (403, "ForbiddenException")),

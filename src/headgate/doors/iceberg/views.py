@@ -7,7 +7,8 @@ import msgspec
 from headgate.catalogs.interface import Document
 from headgate.decide import Op
 from headgate.doors.iceberg import wire
-from headgate.doors.iceberg.tables import CommitBody, Register, Rename, rename, renamed
+from headgate.doors.iceberg.once import done_before, once
+from headgate.doors.iceberg.tables import CommitBody, Register, Rename, circumstances, rename, renamed
 from headgate.doors.routing import Answer, Call, Routes
 from headgate.model.objects import ObjectType
 from headgate.steward.iceberg import Commit
@@ -44,6 +45,7 @@ def list_views(call: Call) -> Any:
 
 
 @routes.on("POST", "/namespaces/{namespace}/views", Op.CREATE_VIEW, wire.namespace, body=Create)
+@once
 def create_view(call: Call) -> Any:
     """Create a view."""
     body: Create = call.body
@@ -57,6 +59,7 @@ def create_view(call: Call) -> Any:
 
 
 @routes.on("POST", "/namespaces/{namespace}/register-view", Op.CREATE_VIEW, wire.namespace, body=Register)
+@once
 def register_view(call: Call) -> Any:
     """Take over a view by its metadata file."""
     body: Register = call.body
@@ -65,10 +68,10 @@ def register_view(call: Call) -> Any:
     )
 
 
-@routes.on("GET", _VIEW, Op.LOAD_VIEW, view)
+@routes.on("GET", _VIEW, Op.LOAD_VIEW, view, query=("referenced-by",))
 def load_view(call: Call) -> Any:
     """Load a view."""
-    return result(call.steward.iceberg.load(call.permit))
+    return result(call.steward.iceberg.read(call.permit, circumstances(call)).document)
 
 
 @routes.on("HEAD", _VIEW, Op.LOAD_VIEW, view)
@@ -78,6 +81,7 @@ def view_exists(call: Call) -> Any:
 
 
 @routes.on("POST", _VIEW, Op.ALTER_VIEW, view, body=CommitBody)
+@once
 def replace_view(call: Call) -> Any:
     """Commit updates to a view."""
     body: CommitBody = call.body
@@ -85,7 +89,8 @@ def replace_view(call: Call) -> Any:
     return result(call.steward.iceberg.commit([commit])[0])
 
 
-@routes.on("DELETE", _VIEW, Op.DROP_VIEW, view)
+@routes.on("DELETE", _VIEW, Op.DROP_VIEW, view, absent=done_before("drop_view"))
+@once
 def drop_view(call: Call) -> Any:
     """Drop a view."""
     call.steward.views.drop(call.permit)
@@ -93,6 +98,7 @@ def drop_view(call: Call) -> Any:
 
 
 @routes.on("POST", "/views/rename", Op.LOAD_CATALOG, wire.catalog, body=Rename)
+@once
 def rename_view(call: Call) -> Any:
     """Rename a view, also into another namespace."""
     source, target = renamed(call, ObjectType.VIEW)
