@@ -31,6 +31,7 @@ from headgate.planning.segment import ManifestFile, Segment
 from headgate.planning.stack import Sieve, Stack, project, stacks
 from headgate.planning.table import Scope, Spec, Table, read_table, resolve_scope, with_descendants
 from headgate.planning.tokens import PlanTask, decode_plan_task, encode_plan_task, view_digest
+from headgate.planning.within import Within
 
 FILES_PER_TASK = 2_000
 DATA, DELETES = 0, 1
@@ -211,8 +212,12 @@ def plan(
     io: FileIO,
     index: ManifestIndex,
     veil: Veil | None = None,
+    within: Within | None = None,
 ) -> Plan:
-    """Plan a scan of a table for a caller who sees it through `veil` (by default: all of it)."""
+    """Plan a scan of a table for a caller who sees it through `veil` (by default: all of it).
+
+    `within` names the folders that all manifests and files must lie in (by default: anywhere).
+    """
     table = read_table(metadata)
     veil = _complete(veil, table)
     scope = resolve_scope(table, request)
@@ -228,8 +233,17 @@ def plan(
     statistics = _check_columns(
         request.stats_fields, scope.schema, request.case_sensitive, veil, "stats-fields"
     )
-    planner = _Planner(table, scope, request, veil, own, lens, io, index)
+    planner = _Planner(table, scope, request, veil, own, lens, io, index, within)
     picks, deletes = planner.picks()
+    if within is not None:
+        for pick in picks:
+            if len(pick.rows):
+                within.check_files(index, pick.segment, pick.rows)
+        rows: dict[int, tuple[Segment, list[int]]] = {}
+        for file in deletes.files:
+            rows.setdefault(id(file.segment), (file.segment, []))[1].append(file.row)
+        for segment, numbers in rows.values():
+            within.check_files(index, segment, numbers)
     return Plan(
         table_uuid=table.uuid,
         snapshot_id=scope.snapshot_id,
@@ -251,10 +265,11 @@ def plan_from_token(
     io: FileIO,
     index: ManifestIndex,
     veil: Veil | None = None,
+    within: Within | None = None,
 ) -> tuple[Plan, PlanTask]:
     """The plan that a token is a part of, made again; the caller sends `plan.body(task.start, task.stop)`."""
     task = decode_plan_task(key, token)
-    made = plan(metadata, task.request, io=io, index=index, veil=veil)
+    made = plan(metadata, task.request, io=io, index=index, veil=veil, within=within)
     same_view = task.view == view_digest(key, made.table_uuid, made.veil)
     if not same_view or made.table_uuid != task.table_uuid or made.snapshot_id != task.snapshot_id:
         raise StalePlanTaskError
@@ -296,6 +311,7 @@ class _Planner:
     lens: Filter
     io: FileIO
     index: ManifestIndex
+    within: Within | None = None
 
     def picks(self) -> tuple[tuple[Pick, ...], DeleteIndex]:
         if self.scope.snapshot is None:
@@ -395,7 +411,13 @@ class _Planner:
         location = snapshot.get("manifest-list")
         if not isinstance(location, str) or not location:
             raise InvalidTableMetadataError(f"snapshot {snapshot['snapshot-id']} names no manifest list")
-        return self.index.manifests(self.io, location)
+        if self.within is None:
+            return self.index.manifests(self.io, location)
+        self.within.check(location)
+        found = self.index.manifests(self.io, location)
+        for manifest in found:
+            self.within.check(manifest.path)
+        return found
 
     def _added_by(self) -> frozenset[int] | None:
         if self.scope.added_by is None:

@@ -2,8 +2,10 @@
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+
+import msgspec
 
 from headgate.decide import Authority, Caller, Op
 from headgate.model.errors import Conflict, NotFound, NotInUse, Unavailable
@@ -14,6 +16,8 @@ from headgate.steward.findings import Refused, examine
 from headgate.steward.permits import EVEN_DISABLED, Permit, nothing_here
 from headgate.store import Store, Write, snapshot
 from headgate.store import audit as audit_log
+from headgate.store.audit_buffer import AuditBuffer
+from headgate.store.database import now
 
 
 class Kernel:
@@ -23,6 +27,8 @@ class Kernel:
         self.store = store
         self._authority = Authority(-1, service_admins)
         self._compiling = threading.Lock()
+        self.reads = AuditBuffer(store)
+        """Where reads are audited: together, a moment later."""
 
     # -- state ------------------------------------------------------------------------------------------------
 
@@ -114,8 +120,13 @@ class Kernel:
     # -- changes ----------------------------------------------------------------------------------------------
 
     @contextmanager
-    def change(self, *permits: Permit) -> Iterator[Write]:
-        """Change the store under these permits, which are decided again now that nothing else can change it."""
+    def change(
+        self, *permits: Permit, telling: Callable[[Permit], dict[str, object]] | None = None
+    ) -> Iterator[Write]:
+        """Change the store under these permits, which are decided again now that nothing else can change it.
+
+        `telling` adds what the audit trail shall know of each.
+        """
         first = permits[0]
         try:
             with self.store.write(first.identity.user, first.op.name.lower()) as tx:
@@ -128,8 +139,14 @@ class Kernel:
             self._audit_refusal(refused)
             raise
         for permit in permits:
+            details = {} if telling is None else telling(permit)
             self.audit(
-                permit.identity, permit.op, permit.ref, tx.revision or authority.revision, allowed=True
+                permit.identity,
+                permit.op,
+                permit.ref,
+                tx.revision or authority.revision,
+                allowed=True,
+                **details,
             )
 
     def _still(self, authority: Authority, permit: Permit) -> None:
@@ -160,6 +177,15 @@ class Kernel:
     ) -> None:
         """Keep what was asked, by whom, and what was answered."""
         audit_log.record(self.store, _event(identity, op, ref, revision, allowed=allowed, **details))
+
+    def audit_read(self, permit: Permit, **details: object) -> None:
+        """Keep that something was read. Refuses the read if that cannot be kept."""
+        told = _event(permit.identity, permit.op, permit.ref, permit.revision, allowed=True, **details)
+        self.reads.add(msgspec.structs.replace(told, at=now()))
+
+    def close(self) -> None:
+        """Write what is still to be written."""
+        self.reads.close()
 
     def caller(self, authority: Authority, identity: Identity, metalake: str) -> Caller:
         """The identity as a member of a metalake of that name."""

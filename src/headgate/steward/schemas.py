@@ -38,7 +38,8 @@ class Schemas:
             checked_name(segment, "schema")
         assert permit.ref == parent_of(permit.ref, name), "the permit must be for what will hold the schema"
         if permit.authority.child(permit.node.id, ObjectType.SCHEMA, segments[-1]) is not None:
-            raise AlreadyExists(f"schema '{clip(name)}' already exists", about=ObjectType.SCHEMA)
+            taken = ObjectRef(permit.ref.metalake, ObjectType.SCHEMA, (permit.ref.path[0], name))
+            raise AlreadyExists(f"schema '{clip(name)}' already exists", about=ObjectType.SCHEMA, ref=taken)
         self.catalogs.adapter(permit).create_schema(segments, comment, properties)
         with self.kernel.change(permit) as tx:
             made = created(

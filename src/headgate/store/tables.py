@@ -185,6 +185,38 @@ tokens = Table(
     Column("revoked_at", String(32)),
 )
 
+plans = Table(
+    "plans",
+    metadata,
+    Column("id", String(64), primary_key=True),
+    Column("object", Id, nullable=False),
+    Column("user", Name, nullable=False),
+    Column("status", String(16), nullable=False),
+    Column("view", LargeBinary, nullable=False),
+    Column("answer", LargeBinary),
+    Column("expires_at", String(32), nullable=False, index=True),
+    comment="Scan plans that took longer than a client waits: asked for again by whoever asked first, of any process",
+)
+
+answers = Table(
+    "answers",
+    metadata,
+    Column("key", String(64), primary_key=True),
+    Column("request", String(64), nullable=False),
+    Column("status", Integer, nullable=False),
+    Column("answer", LargeBinary, nullable=False),
+    Column("expires_at", String(32), nullable=False, index=True),
+    comment="Answers to requests that carried an idempotency key",
+)
+
+keys = Table(
+    "keys",
+    metadata,
+    Column("name", String(64), primary_key=True),
+    Column("value", LargeBinary, nullable=False),
+    comment="Secrets that the server made for itself and that all its processes share",
+)
+
 audit = Table(
     "audit",
     metadata,
