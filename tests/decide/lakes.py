@@ -12,6 +12,7 @@ import httpx
 from headgate.doors.authentication import Authentication
 from headgate.doors.gravitino import GravitinoDoor
 from headgate.doors.headgate import HeadgateDoor
+from headgate.doors.iceberg import IcebergDoor
 from headgate.doors.observe import Metrics
 from headgate.doors.root import RootDoor
 from headgate.doors.server import Server
@@ -50,7 +51,7 @@ class Lake:
         self.server = Server(
             self.steward,
             Authentication([ClaimingScheme()]),
-            [GravitinoDoor(), HeadgateDoor(), RootDoor(settings, metrics)],
+            [GravitinoDoor(), HeadgateDoor(), IcebergDoor(), RootDoor(settings, metrics)],
             metrics=metrics,
         )
 

@@ -235,9 +235,6 @@ class Op(enum.Enum):
     def on(self) -> ObjectType:
         return self.value.on
 
-    # Enum's own hash is a Python call; members are single, so their identity does.
-    __hash__ = object.__hash__
-
     def __repr__(self) -> str:
         return f"Op.{self.name}"
 

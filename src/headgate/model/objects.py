@@ -28,9 +28,6 @@ class ObjectType(enum.StrEnum):
     JOB_TEMPLATE = "job_template"
     JOB = "job"
 
-    # Enum's own hash is a Python call; an object's type is hashed several times in every check.
-    __hash__ = str.__hash__
-
     # Types are part of the keys that names are looked up by: hash as the text they equal, not by a call of its own.
     __hash__ = str.__hash__
 

@@ -9,6 +9,19 @@ down_revision = None
 
 def upgrade() -> None:
     op.create_table(
+        "answers",
+        sa.Column("key", sa.String(length=64), nullable=False),
+        sa.Column("request", sa.String(length=64), nullable=False),
+        sa.Column("status", sa.Integer(), nullable=False),
+        sa.Column("answer", sa.LargeBinary(), nullable=False),
+        sa.Column("expires_at", sa.String(length=32), nullable=False),
+        sa.PrimaryKeyConstraint("key", name=op.f("pk_answers")),
+        comment="Answers to requests that carried an idempotency key",
+    )
+    with op.batch_alter_table("answers", schema=None) as batch_op:
+        batch_op.create_index(batch_op.f("ix_answers_expires_at"), ["expires_at"], unique=False)
+
+    op.create_table(
         "audit",
         sa.Column(
             "id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=True, nullable=False
@@ -39,6 +52,13 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("revision", name=op.f("pk_journal")),
     )
     op.create_table(
+        "keys",
+        sa.Column("name", sa.String(length=64), nullable=False),
+        sa.Column("value", sa.LargeBinary(), nullable=False),
+        sa.PrimaryKeyConstraint("name", name=op.f("pk_keys")),
+        comment="Secrets that the server made for itself and that all its processes share",
+    )
+    op.create_table(
         "objects",
         sa.Column(
             "id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=True, nullable=False
@@ -62,6 +82,21 @@ def upgrade() -> None:
     )
     with op.batch_alter_table("objects", schema=None) as batch_op:
         batch_op.create_index("ix_objects_metalake_type", ["metalake", "type"], unique=False)
+
+    op.create_table(
+        "plans",
+        sa.Column("id", sa.String(length=64), nullable=False),
+        sa.Column("object", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("user", sa.String(length=512), nullable=False),
+        sa.Column("status", sa.String(length=16), nullable=False),
+        sa.Column("view", sa.LargeBinary(), nullable=False),
+        sa.Column("answer", sa.LargeBinary(), nullable=True),
+        sa.Column("expires_at", sa.String(length=32), nullable=False),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_plans")),
+        comment="Scan plans that took longer than a client waits: asked for again by whoever asked first, of any process",
+    )
+    with op.batch_alter_table("plans", schema=None) as batch_op:
+        batch_op.create_index(batch_op.f("ix_plans_expires_at"), ["expires_at"], unique=False)
 
     op.create_table(
         "state",
@@ -210,37 +245,4 @@ def upgrade() -> None:
     )
     with op.batch_alter_table("role_holders", schema=None) as batch_op:
         batch_op.create_index(batch_op.f("ix_role_holders_principal"), ["principal"], unique=False)
-
-    op.create_table(
-        "plans",
-        sa.Column("id", sa.String(length=64), nullable=False),
-        sa.Column("object", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
-        sa.Column("user", sa.String(length=512), nullable=False),
-        sa.Column("status", sa.String(length=16), nullable=False),
-        sa.Column("view", sa.LargeBinary(), nullable=False),
-        sa.Column("answer", sa.LargeBinary(), nullable=True),
-        sa.Column("expires_at", sa.String(length=32), nullable=False),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_plans")),
-    )
-    with op.batch_alter_table("plans", schema=None) as batch_op:
-        batch_op.create_index(batch_op.f("ix_plans_expires_at"), ["expires_at"], unique=False)
-
-    op.create_table(
-        "answers",
-        sa.Column("key", sa.String(length=64), nullable=False),
-        sa.Column("request", sa.String(length=64), nullable=False),
-        sa.Column("status", sa.Integer(), nullable=False),
-        sa.Column("answer", sa.LargeBinary(), nullable=False),
-        sa.Column("expires_at", sa.String(length=32), nullable=False),
-        sa.PrimaryKeyConstraint("key", name=op.f("pk_answers")),
-    )
-    with op.batch_alter_table("answers", schema=None) as batch_op:
-        batch_op.create_index(batch_op.f("ix_answers_expires_at"), ["expires_at"], unique=False)
-
-    op.create_table(
-        "keys",
-        sa.Column("name", sa.String(length=64), nullable=False),
-        sa.Column("value", sa.LargeBinary(), nullable=False),
-        sa.PrimaryKeyConstraint("name", name=op.f("pk_keys")),
-    )
     op.execute("INSERT INTO state (one, revision) VALUES (1, 0)")
