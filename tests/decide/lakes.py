@@ -167,6 +167,7 @@ def _masks(words: str) -> Masks:
 def opened(folder: Path) -> Iterator[Lake]:
     lake = Lake(folder)
     yield lake
+    lake.steward.close()
     lake.store.close()
 
 

@@ -7,9 +7,9 @@ from contextlib import contextmanager
 
 import msgspec
 
-from headgate.decide import Authority, Caller, Op
-from headgate.model.errors import Conflict, NotFound, NotInUse, Unavailable
-from headgate.model.objects import ObjectRef, ObjectType, clip
+from headgate.decide import Authority, Op
+from headgate.model.errors import Conflict, NotInUse, Unavailable
+from headgate.model.objects import ObjectRef, clip
 from headgate.model.principals import Identity, PrincipalRef
 from headgate.model.privileges import Privilege
 from headgate.steward.findings import Refused, examine
@@ -186,13 +186,6 @@ class Kernel:
     def close(self) -> None:
         """Write what is still to be written."""
         self.reads.close()
-
-    def caller(self, authority: Authority, identity: Identity, metalake: str) -> Caller:
-        """The identity as a member of a metalake of that name."""
-        node = authority.metalake(metalake)
-        if node is None:
-            raise NotFound(f"metalake '{clip(metalake)}' does not exist", about=ObjectType.METALAKE)
-        return authority.caller(identity, node.id)
 
 
 def _event(
