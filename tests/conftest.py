@@ -9,9 +9,12 @@ import pytest
 
 from headgate.doors.authentication import Authentication, SimpleScheme
 from headgate.doors.gravitino import GravitinoDoor
+from headgate.doors.headgate import HeadgateDoor
+from headgate.doors.openapi import with_document
 from headgate.doors.server import Server
 from headgate.steward import Steward
 from headgate.store import Store
+from tests.people import People
 
 
 @pytest.fixture
@@ -23,8 +26,8 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 @pytest.fixture
-def steward(store: Store) -> Steward:
-    return Steward(store, service_admins=frozenset({"admin"}))
+def steward(store: Store, tmp_path: Path) -> Steward:
+    return Steward(store, service_admins=frozenset({"admin"}), warehouse=str(tmp_path / "warehouse"))
 
 
 Api = Callable[..., httpx.Response]
@@ -35,7 +38,9 @@ def api(steward: Steward) -> Iterator[Api]:
     """`api("ann", "POST", "/api/metalakes", {...})` through the real server, in process."""
     import anyio.from_thread
 
-    server = Server(steward, Authentication([SimpleScheme()]), [GravitinoDoor()])
+    server = Server(
+        steward, Authentication([SimpleScheme()]), with_document([GravitinoDoor(), HeadgateDoor()])
+    )
     transport = httpx.ASGITransport(app=server, client=("127.0.0.1", 1))
     with anyio.from_thread.start_blocking_portal() as portal:
         client = httpx.AsyncClient(transport=transport, base_url="http://headgate")
@@ -46,3 +51,9 @@ def api(steward: Steward) -> Iterator[Api]:
 
         yield call
         portal.call(client.aclose)
+
+
+@pytest.fixture
+def people(steward: Steward) -> People:
+    """Members of the metalake `lake` and their privileges."""
+    return People(steward)

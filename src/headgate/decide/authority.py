@@ -15,7 +15,7 @@ from headgate.decide.requirements import Fact
 from headgate.model import changes as c
 from headgate.model.errors import Forbidden
 from headgate.model.objects import SCHEMA_SEPARATOR, ObjectRef, ObjectType, clip
-from headgate.model.principals import Identity, PrincipalKind
+from headgate.model.principals import Attributes, Identity, PrincipalKind
 from headgate.model.privileges import Masks
 
 _OWNS: Final = {
@@ -48,6 +48,7 @@ class Member(msgspec.Struct, frozen=True):
     kind: PrincipalKind
     name: str
     enabled: bool = True
+    attributes: Attributes = {}
 
 
 Grants = dict[int, Masks]
@@ -285,8 +286,8 @@ class _Draft:
                 self._put_object(change)
             case c.ObjectGone(id):
                 self._drop_object(id)
-            case c.PrincipalPut(id, metalake, kind, name, enabled):
-                self.edits["members"][id] = Member(id, metalake, kind, name, enabled)
+            case c.PrincipalPut(id, metalake, kind, name, enabled, attributes):
+                self.edits["members"][id] = Member(id, metalake, kind, name, enabled, attributes)
                 self.edits["member_ids"][metalake, kind, name] = id
             case c.PrincipalGone(id):
                 gone = self._get("members", id)

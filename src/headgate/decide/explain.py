@@ -3,10 +3,10 @@
 import msgspec
 
 from headgate.decide.authority import Authority, Caller, Node
-from headgate.decide.operations import OPERATIONS, Op
+from headgate.decide.operations import Op, required
 from headgate.decide.requirements import All, Any, Fact, Has, Is, Requirement, holds
-from headgate.decide.verdict import allowed, facts
-from headgate.model.objects import ObjectType
+from headgate.decide.verdict import facts, satisfied
+from headgate.model.objects import ObjectRef, ObjectType
 from headgate.model.privileges import Condition, Privilege
 
 
@@ -78,18 +78,29 @@ def sources(authority: Authority, caller: Caller, node: Node, privilege: Privile
     return found
 
 
-def explain(authority: Authority, caller: Caller, op: Op, node: Node, extra: int = 0) -> Explanation:
-    """The verdict of `check` with its reasons: role, grant, level, owner, or the privilege that is missing."""
+def explain(
+    authority: Authority,
+    caller: Caller,
+    op: Op | Privilege,
+    node: Node,
+    extra: int = 0,
+    *,
+    asked: ObjectRef | None = None,
+) -> Explanation:
+    """The verdict of `check` with its reasons: role, grant, level, owner, or the privilege that is missing.
+
+    `asked` names the object where the node only stands for one that may not be there.
+    """
+    asked = asked or authority.ref(node)
     known = facts(authority, caller, node) | extra
-    requirement = OPERATIONS[op].requirement
-    reason = _reason(authority, caller, node, requirement, known)
-    answer = allowed(authority, caller, op, node, extra)
+    reason = _reason(authority, caller, node, required(op).requirement, known)
+    answer = satisfied(required(op).alternatives, known)
     return Explanation(
         allowed=answer,
         operation=op.name.lower(),
         user=caller.identity.user,
-        object=authority.ref(node).full_name,
-        type=node.type,
+        object=asked.full_name,
+        type=asked.type,
         revision=authority.revision,
         summary=_allowed_by(reason) if answer else _denied_by(caller, reason),
         reason=reason,

@@ -176,6 +176,10 @@ class Op(enum.Enum):
     ADD_GROUP = Operation(_T.METALAKE, _GROUPS)
     REMOVE_GROUP = Operation(_T.METALAKE, _GROUPS)
     SET_GROUP_MEMBERS = Operation(_T.METALAKE, _GROUPS)
+    # Policies show people what their attributes say, so changing these takes the right to grant as well.
+    SET_USER_ATTRIBUTES = Operation(
+        _T.METALAKE, any_of(_METALAKE, all_of(has(P.MANAGE_USERS), has(P.MANAGE_GRANTS)))
+    )
 
     # roles, grants and owners
     LIST_ROLES = Operation(_T.METALAKE, _MEMBER, shows=_LOAD_ROLE)
@@ -242,6 +246,19 @@ _OUTSIDE: Final = frozenset({Op.CREATE_METALAKE, Op.LIST_METALAKES})
 """What may be asked by someone who is in no metalake."""
 
 OPERATIONS: Final[dict[Op, Operation]] = {op: _compile(op) for op in Op}
+
+_PRIVILEGES: Final[dict[P, Operation]] = {
+    privilege: Operation(
+        _T.METALAKE, (both := all_of(_MEMBER, has(privilege))), None, alternatives=masks(both)
+    )
+    for privilege in P
+}
+
+
+def required(asked: Op | P) -> Operation:
+    """What is required for an operation, or for a privilege to be effective by itself."""
+    return OPERATIONS[asked] if isinstance(asked, Op) else _PRIVILEGES[asked]
+
 
 LOADS: Final[dict[ObjectType, Op]] = {
     _T.METALAKE: Op.LOAD_METALAKE,

@@ -6,15 +6,16 @@ can neither split a segment nor reach another route.
 
 import enum
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 from urllib.parse import parse_qsl, unquote
 
 import msgspec
 
 from headgate.decide import Op
+from headgate.decide.operations import LOADS
 from headgate.model.errors import HeadgateError, IllegalArgument, NotFound
 from headgate.model.objects import ObjectRef
-from headgate.model.principals import Identity
+from headgate.model.principals import Identity, PrincipalRef
 from headgate.steward import Permit, Steward
 
 MAX_BODY: Final = 16 * 1024 * 1024
@@ -27,6 +28,16 @@ class Open(enum.Enum):
     """Answers without a caller: says nothing about data or people."""
     AUTHENTICATED = "authenticated"
     """Answers any caller who proved who they are; what it shows is decided inside, by permits of its own."""
+
+
+class ByType(enum.Enum):
+    """The requirement of routes that name an object of any type: the operation follows from the type."""
+
+    LOAD = "load"
+    """What it takes to load an object of that type."""
+
+
+Requires: TypeAlias = Op | Open | ByType
 
 
 class Call:
@@ -66,9 +77,9 @@ class Call:
             return text.lower() == "true"
         raise IllegalArgument(f"'{name}' must be true or false")
 
-    def ask(self, op: Op, ref: ObjectRef, *, extra: int = 0) -> Permit:
+    def ask(self, op: Op, ref: ObjectRef, *, about: PrincipalRef | None = None) -> Permit:
         """A further permit for the same caller."""
-        return self.steward.kernel.permit(self.caller, op, ref, at_least=at_least(self.headers), extra=extra)
+        return self.steward.kernel.permit(self.caller, op, ref, at_least=at_least(self.headers), about=about)
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -81,6 +92,7 @@ class Answer(msgspec.Struct, frozen=True):
 
 
 Target = Callable[[Call], ObjectRef]
+About = Callable[[Call], PrincipalRef]
 Handler = Callable[[Call], Any]
 
 
@@ -89,13 +101,17 @@ class Route(msgspec.Struct, frozen=True):
 
     method: str
     path: str
-    requires: Op | Open
+    requires: Requires
     target: Target | None
     handler: Handler
     body: Any = None
     query: tuple[str, ...] = ()
     absent: Any = None
     """The answer when the object itself is not there, for operations that take that as done."""
+    about: About | None = None
+    """The user or group that is asked about, so that people may ask about themselves."""
+    missing: str | None = None
+    """What the error calls an object that is not there, if not by its type."""
 
     @property
     def segments(self) -> tuple[str, ...]:
@@ -117,20 +133,33 @@ class Routes:
         self,
         method: str,
         path: str,
-        requires: Op | Open,
+        requires: Requires,
         target: Target | None = None,
         *,
         body: Any = None,
         query: Iterable[str] = (),
         absent: Any = None,
+        about: About | None = None,
+        missing: str | None = None,
     ) -> Callable[[Handler], Handler]:
         """Register a handler. `target` names the object from the call; `body` is the type its JSON must have."""
-        if isinstance(requires, Op) and target is None:
+        if not isinstance(requires, Open) and target is None:
             raise TypeError(f"{method} {path} requires {requires} but does not say of which object")
 
         def register(handler: Handler) -> Handler:
             self.routes.append(
-                Route(method, self.prefix + path, requires, target, handler, body, tuple(query), absent)
+                Route(
+                    method,
+                    self.prefix + path,
+                    requires,
+                    target,
+                    handler,
+                    body,
+                    tuple(query),
+                    absent,
+                    about,
+                    missing,
+                )
             )
             return handler
 
@@ -153,7 +182,7 @@ class Router:
         self._root = _Branch()
         for route in routes:
             # INVARIANT: whatever a route answers was required of the caller; one that requires nothing says so by name.
-            if not isinstance(route.requires, Op | Open):
+            if not isinstance(route.requires, Requires):
                 raise TypeError(f"{route.method} {route.path} has no requirement: refusing to start")
             branch = self._root
             for segment in route.segments:
@@ -215,15 +244,19 @@ def query_of(raw: bytes) -> dict[str, str]:
 
 def perform(route: Route, call: Call) -> Any:
     """Ask for the permit, read the body, let the handler act. Runs in a worker thread."""
-    if isinstance(route.requires, Op):
+    if not isinstance(route.requires, Open):
         assert route.target is not None
         ref = route.target(call)
+        op = LOADS[ref.type] if route.requires is ByType.LOAD else route.requires
+        about = None if route.about is None else route.about(call)
         try:
-            call.permit = call.ask(route.requires, ref)
+            call.permit = call.ask(op, ref, about=about)
         except NotFound as missing:
-            if route.absent is None or missing.about != ref.type:
-                raise
-            return route.absent
+            if route.absent is not None and missing.about == ref.type:
+                return route.absent
+            if route.missing is not None:
+                raise NotFound(missing.message, hint=missing.hint, about=route.missing) from None
+            raise
     if route.body is not None:
         call.body = read_body(call.raw, route.body)
     return route.handler(call)

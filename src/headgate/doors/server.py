@@ -28,7 +28,9 @@ class Door(Protocol):
 
     name: str
     prefix: str
-    routes: Sequence[Route]
+
+    @property
+    def routes(self) -> Sequence[Route]: ...
 
     def admit(self, headers: dict[str, str]) -> None:
         """Refuse a request that this door does not speak with, before anything else."""

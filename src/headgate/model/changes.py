@@ -7,7 +7,7 @@ changes its tables; the decision point takes them to go from one revision to the
 import msgspec
 
 from headgate.model.objects import ObjectType
-from headgate.model.principals import PrincipalKind
+from headgate.model.principals import Attributes, PrincipalKind
 
 
 class ObjectPut(msgspec.Struct, frozen=True, tag_field="set", tag="object"):
@@ -34,6 +34,7 @@ class PrincipalPut(msgspec.Struct, frozen=True, tag_field="set", tag="principal"
     kind: PrincipalKind
     name: str
     enabled: bool = True
+    attributes: Attributes = {}
 
 
 class PrincipalGone(msgspec.Struct, frozen=True, tag_field="set", tag="principal-gone"):

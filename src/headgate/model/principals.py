@@ -1,6 +1,7 @@
 """Who acts: users and groups, and the identity that a request proved."""
 
 import enum
+from typing import TypeAlias
 
 import msgspec
 
@@ -20,6 +21,17 @@ class PrincipalKind(enum.StrEnum):
             raise IllegalArgument(
                 f"'{clip(text)}' is not a kind of principal", hint="use user or group"
             ) from None
+
+
+class PrincipalRef(msgspec.Struct, frozen=True):
+    """A user or group named as a client names it."""
+
+    kind: PrincipalKind
+    name: str
+
+
+Attributes: TypeAlias = dict[str, str | tuple[str, ...]]
+"""What is kept about a user for policies to ask: flat, each a text or several."""
 
 
 class ActiveRoles(msgspec.Struct, frozen=True):

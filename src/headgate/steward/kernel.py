@@ -5,13 +5,12 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from headgate.decide import Authority, Caller, Node, Op, explain
-from headgate.decide.authority import depth
-from headgate.decide.operations import OPERATIONS
-from headgate.decide.verdict import facts, satisfied
-from headgate.model.errors import Conflict, Forbidden, NotFound, NotInUse, Unavailable
+from headgate.decide import Authority, Caller, Op
+from headgate.model.errors import Conflict, NotFound, NotInUse, Unavailable
 from headgate.model.objects import ObjectRef, ObjectType, clip
-from headgate.model.principals import Identity
+from headgate.model.principals import Identity, PrincipalRef
+from headgate.model.privileges import Privilege
+from headgate.steward.findings import Refused, examine
 from headgate.steward.permits import EVEN_DISABLED, Permit, nothing_here
 from headgate.store import Store, Write, snapshot
 from headgate.store import audit as audit_log
@@ -64,61 +63,46 @@ class Kernel:
     # -- permits ----------------------------------------------------------------------------------------------
 
     def permit(
-        self, identity: Identity, op: Op, ref: ObjectRef, *, at_least: int = 0, extra: int = 0
+        self,
+        identity: Identity,
+        op: Op,
+        ref: ObjectRef,
+        *,
+        at_least: int = 0,
+        at: Authority | None = None,
+        about: PrincipalRef | None = None,
     ) -> Permit:
-        """Let the caller do this on that, or refuse and say why.
+        """Let the caller do this on that, or refuse and say why. `about` names the user or group concerned.
 
         What does not exist is told as missing only to someone who would be allowed if it were there.
         """
-        authority = self.authority(at_least)
-        permit = self._decide(authority, identity, op, ref, extra)
-        if permit.op not in EVEN_DISABLED:
-            self._in_use(permit)
+        try:
+            return self.demand(at or self.authority(at_least), identity, op, ref, about)
+        except Refused as refused:
+            self._audit_refusal(refused)
+            raise
+
+    def demand(
+        self,
+        authority: Authority,
+        identity: Identity,
+        op: Op,
+        ref: ObjectRef,
+        about: PrincipalRef | None = None,
+    ) -> Permit:
+        """As `permit`, inside a change, which keeps the refusal in the audit trail once it let go of the store."""
+        found = examine(authority, identity, op, ref, about)
+        if not found.holds:
+            raise Refused(found)
+        if not found.exists:
+            raise nothing_here(authority, ref)
+        permit = Permit(identity, op, ref, found.node, found.caller, authority, about)
+        self._in_use(permit)
         return permit
 
-    def _decide(self, authority: Authority, identity: Identity, op: Op, ref: ObjectRef, extra: int) -> Permit:
-        way = authority.nearest(ref)
-        if op in (Op.CREATE_METALAKE, Op.LIST_METALAKES):
-            return self._outside(authority, identity, op, ref)
-        if not way:
-            raise self._refused(identity, op, ref, authority, _stranger(identity, ref))
-        node = way[-1]
-        caller = authority.caller(identity, node.metalake)
-        missing = depth(ref) - len(way)
-        known = facts(authority, caller, node) | extra
-        if not satisfied(OPERATIONS[op].alternatives, known):
-            if caller.member is None:
-                raise self._refused(identity, op, ref, authority, _stranger(identity, ref))
-            reason = explain(authority, caller, op, node, extra).summary
-            raise self._refused(identity, op, ref, authority, reason)
-        if missing:
-            raise nothing_here(authority, ref, way)
-        return Permit(identity, op, ref, node, caller, authority, extra)
-
-    def _outside(self, authority: Authority, identity: Identity, op: Op, ref: ObjectRef) -> Permit:
-        """Operations that are asked of the server itself, not of a metalake."""
-        nowhere = Node(0, ObjectType.METALAKE, "", 0, ())
-        caller = authority.caller(identity, 0)
-        if not satisfied(OPERATIONS[op].alternatives, caller.facts):
-            raise self._refused(
-                identity, op, ref, authority, "only service admins may, as the server is configured"
-            )
-        return Permit(identity, op, ref, nowhere, caller, authority, 0)
-
-    def _refused(
-        self, identity: Identity, op: Op, ref: ObjectRef, authority: Authority, reason: str
-    ) -> Forbidden:
-        self.audit(identity, op, ref, authority.revision, allowed=False, reason=reason)
-        what = op.name.lower().replace("_", " ")
-        return Forbidden(
-            f"User '{clip(identity.user)}' is not authorized to perform operation '{what}' on metadata "
-            f"'{clip(ref.full_name)}'",
-            hint=reason,
-            about=ref.type,
-        )
-
     def _in_use(self, permit: Permit) -> None:
-        for id, _ in permit.node.chain:
+        chain = permit.node.chain[:-1] if permit.op in EVEN_DISABLED else permit.node.chain
+        for id, _ in chain:
             node = permit.authority.objects[id]
             if not node.in_use:
                 raise NotInUse(
@@ -131,11 +115,16 @@ class Kernel:
     def change(self, *permits: Permit) -> Iterator[Write]:
         """Change the store under these permits, which are decided again now that nothing else can change it."""
         first = permits[0]
-        with self.store.write(first.identity.user, first.op.name.lower()) as tx:
-            authority = self.authority()
-            for permit in permits:
-                self._still(authority, permit)
-            yield tx
+        try:
+            with self.store.write(first.identity.user, first.op.name.lower()) as tx:
+                authority = self.authority()
+                for permit in permits:
+                    self._still(authority, permit)
+                yield tx
+        except Refused as refused:
+            # Kept only now: the audit trail cannot be written while the change holds the store.
+            self._audit_refusal(refused)
+            raise
         for permit in permits:
             self.audit(
                 permit.identity, permit.op, permit.ref, tx.revision or authority.revision, allowed=True
@@ -144,15 +133,28 @@ class Kernel:
     def _still(self, authority: Authority, permit: Permit) -> None:
         if authority.revision == permit.authority.revision:
             return
-        again = self._decide(authority, permit.identity, permit.op, permit.ref, permit.extra)
+        again = self.demand(authority, permit.identity, permit.op, permit.ref, permit.about)
         if again.node.id != permit.node.id:
             raise Conflict(
                 f"{permit.ref.type} '{clip(permit.ref.full_name)}' was replaced by somebody else",
                 hint="read it again and retry",
             )
 
+    def _audit_refusal(self, refused: Refused) -> None:
+        found = refused.finding
+        self.audit(
+            found.identity, found.op, found.ref, found.authority.revision, allowed=False, reason=refused.hint
+        )
+
     def audit(
-        self, identity: Identity, op: Op, ref: ObjectRef, revision: int, *, allowed: bool, **details: object
+        self,
+        identity: Identity,
+        op: Op | Privilege,
+        ref: ObjectRef,
+        revision: int,
+        *,
+        allowed: bool,
+        **details: object,
     ) -> None:
         """Keep what was asked, by whom, and what was answered."""
         audit_log.record(self.store, _event(identity, op, ref, revision, allowed=allowed, **details))
@@ -166,23 +168,16 @@ class Kernel:
 
 
 def _event(
-    identity: Identity, op: Op, ref: ObjectRef, revision: int, *, allowed: bool, **details: object
+    identity: Identity, op: Op | Privilege, ref: ObjectRef, revision: int, *, allowed: bool, **details: object
 ) -> audit_log.Event:
     told = {"address": identity.address, "engine": identity.engine, **details}
     return audit_log.Event(
-        metalake=ref.metalake,
+        metalake=clip(ref.metalake, 500),
         user=identity.user,
         action=op.name.lower(),
         type=ref.type.value,
-        object=ref.full_name,
+        object=clip(ref.full_name, 2000),
         allowed=allowed,
         revision=revision,
         details={key: value for key, value in told.items() if value is not None},
-    )
-
-
-def _stranger(identity: Identity, ref: ObjectRef) -> str:
-    return (
-        f"Current user {clip(identity.user)} doesn't exist in the metalake {clip(ref.metalake)}, "
-        "you should add the user to the metalake first"
     )

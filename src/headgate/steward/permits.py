@@ -7,7 +7,7 @@ import msgspec
 from headgate.decide import Authority, Caller, Node, Op
 from headgate.model.errors import NotFound
 from headgate.model.objects import ObjectRef, ObjectType, clip
-from headgate.model.principals import Identity
+from headgate.model.principals import Identity, PrincipalRef
 
 EVEN_DISABLED: Final = frozenset(
     {
@@ -33,14 +33,15 @@ class Permit(msgspec.Struct, frozen=True):
     node: Node
     caller: Caller
     authority: Authority
-    extra: int = 0
+    about: PrincipalRef | None = None
+    """The user or group concerned, where the object cannot tell."""
 
     @property
     def revision(self) -> int:
         return self.authority.revision
 
 
-def nothing_here(authority: Authority, ref: ObjectRef, way: list[Node]) -> NotFound:
+def nothing_here(authority: Authority, ref: ObjectRef) -> NotFound:
     """The error for the first object on the way that does not exist."""
     missing = ref
     while missing.type is not ObjectType.METALAKE and authority.find(missing.parent) is None:

@@ -1,6 +1,6 @@
 """Principals, roles, grants and owners in the store. Every change is journaled."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -9,11 +9,11 @@ from sqlalchemy import delete, insert, select, update
 from headgate.model.changes import GroupMember, OwnerSet, PrincipalGone, PrincipalPut, RoleGrants, RoleHeld
 from headgate.model.errors import AlreadyExists, IllegalArgument
 from headgate.model.objects import clip
-from headgate.model.principals import PrincipalKind
+from headgate.model.principals import Attributes, PrincipalKind
 from headgate.model.privileges import Masks
 from headgate.store import tables as t
 from headgate.store.database import Read, Write
-from headgate.store.records import PrincipalRecord, audit_of
+from headgate.store.records import PrincipalRecord, attributes_of, audit_of
 
 _p = t.principals.c
 _g = t.role_grants.c
@@ -27,7 +27,7 @@ def add_principal(
     *,
     external_id: str | None = None,
     enabled: bool = True,
-    attributes: Mapping[str, Any] | None = None,
+    attributes: Attributes | None = None,
 ) -> int:
     if find_principal(tx, metalake, kind, name) is not None:
         raise AlreadyExists(f"{kind} '{clip(name)}' already exists in this metalake", about=kind)
@@ -38,12 +38,12 @@ def add_principal(
             name=name,
             external_id=external_id,
             enabled=enabled,
-            attributes=msgspec.json.encode(dict(attributes or {})),
+            attributes=msgspec.json.encode(attributes or {}),
             creator=tx.actor,
             created_at=tx.now,
         )
     ).inserted_primary_key[0]
-    tx.journal(PrincipalPut(made, metalake, kind, name, enabled))
+    tx.journal(PrincipalPut(made, metalake, kind, name, enabled, attributes or {}))
     return int(made)
 
 
@@ -66,13 +66,13 @@ def principals(
     return [record for record in found if record.name in wanted]
 
 
-def set_attributes(tx: Write, record: PrincipalRecord, attributes: Mapping[str, Any]) -> None:
+def set_attributes(tx: Write, record: PrincipalRecord, attributes: Attributes) -> None:
     tx.execute(
         update(t.principals)
         .where(_p.id == record.id)
-        .values(attributes=msgspec.json.encode(dict(attributes)), modifier=tx.actor, modified_at=tx.now)
+        .values(attributes=msgspec.json.encode(attributes), modifier=tx.actor, modified_at=tx.now)
     )
-    tx.journal(PrincipalPut(record.id, record.metalake, record.kind, record.name, record.enabled))
+    tx.journal(PrincipalPut(record.id, record.metalake, record.kind, record.name, record.enabled, attributes))
 
 
 def remove_principal(tx: Write, record: PrincipalRecord) -> None:
@@ -209,6 +209,12 @@ def owner(read: Read, object: int) -> PrincipalRecord | None:
     return None if row is None else _principal(row)
 
 
+def owned(read: Read, principals: Iterable[int]) -> list[int]:
+    """The objects that one of these principals owns."""
+    o = t.owners.c
+    return [row.object for row in read.execute(select(o.object).where(o.principal.in_(list(principals))))]
+
+
 def set_owner(tx: Write, object: int, principal: int) -> None:
     tx.execute(delete(t.owners).where(t.owners.c.object == object))
     tx.execute(insert(t.owners).values(object=object, principal=principal))
@@ -223,6 +229,6 @@ def _principal(row: Any) -> PrincipalRecord:
         row.name,
         row.external_id,
         row.enabled,
-        msgspec.json.decode(row.attributes),
+        attributes_of(row.attributes),
         audit_of(row),
     )

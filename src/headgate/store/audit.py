@@ -48,18 +48,22 @@ def query(
     object: str | None = None,
     allowed: bool | None = None,
     since: str | None = None,
-    after: int = 0,
+    after: int | None = None,
     limit: int = 100,
 ) -> list[Event]:
-    """The latest events of a metalake that match, oldest first."""
-    wanted = select(t.audit).where(_a.metalake == metalake, _a.id > after)
+    """Events of a metalake that match, oldest first: those right after an id, or without one the latest."""
+    wanted = select(t.audit).where(_a.metalake == metalake)
     for column, value in ((_a.user, user), (_a.action, action), (_a.object, object), (_a.allowed, allowed)):
         if value is not None:
             wanted = wanted.where(column == value)
     if since is not None:
         wanted = wanted.where(_a.at >= since)
+    if after is not None:
+        wanted = wanted.where(_a.id > after).order_by(_a.id)
+    else:
+        wanted = wanted.order_by(_a.id.desc())
     with store.read() as read:
-        found = read.execute(wanted.order_by(_a.id.desc()).limit(limit)).all()
+        found = sorted(read.execute(wanted.limit(limit)).all(), key=lambda row: row.id)
     return [
         Event(
             id=row.id,
@@ -73,5 +77,5 @@ def query(
             revision=row.revision,
             details=msgspec.json.decode(row.details),
         )
-        for row in reversed(found)
+        for row in found
     ]

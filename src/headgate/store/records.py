@@ -1,11 +1,11 @@
 """What the store hands out: rows as frozen values."""
 
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
 from headgate.model.objects import ObjectType
-from headgate.model.principals import Audit, PrincipalKind
+from headgate.model.principals import Attributes, Audit, PrincipalKind
 
 
 class ObjectRecord(msgspec.Struct, frozen=True):
@@ -23,6 +23,10 @@ class ObjectRecord(msgspec.Struct, frozen=True):
     version: int
     audit: Audit
 
+    def __repr__(self) -> str:
+        # Properties may hold secrets.
+        return f"ObjectRecord({self.id}, {self.type!r}, {self.name!r}, version={self.version})"
+
 
 class PrincipalRecord(msgspec.Struct, frozen=True):
     """A user or group as it is stored."""
@@ -33,8 +37,15 @@ class PrincipalRecord(msgspec.Struct, frozen=True):
     name: str
     external_id: str | None
     enabled: bool
-    attributes: dict[str, Any]
+    attributes: Attributes
     audit: Audit
+
+
+_attributes: Final = msgspec.json.Decoder(Attributes)
+
+
+def attributes_of(stored: bytes) -> Attributes:
+    return _attributes.decode(stored)
 
 
 def audit_of(row: Any) -> Audit:

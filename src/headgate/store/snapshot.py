@@ -9,6 +9,7 @@ from headgate.model.objects import ObjectType
 from headgate.model.principals import PrincipalKind
 from headgate.store import tables as t
 from headgate.store.database import Read, Store, rows
+from headgate.store.records import attributes_of
 
 
 def everything(store: Store) -> tuple[int, list[c.Change]]:
@@ -21,8 +22,15 @@ def everything(store: Store) -> tuple[int, list[c.Change]]:
 def _changes(read: Read) -> Iterator[c.Change]:
     yield from _objects(read)
     p = t.principals.c
-    for row in rows(read, select(p.id, p.metalake, p.kind, p.name, p.enabled)):
-        yield c.PrincipalPut(row.id, row.metalake, PrincipalKind(row.kind), row.name, row.enabled)
+    for row in rows(read, select(p.id, p.metalake, p.kind, p.name, p.enabled, p.attributes)):
+        yield c.PrincipalPut(
+            row.id,
+            row.metalake,
+            PrincipalKind(row.kind),
+            row.name,
+            row.enabled,
+            attributes_of(row.attributes),
+        )
     for row in rows(read, select(t.group_members)):
         yield c.GroupMember(row.group, row.member, True)
     for row in rows(read, select(t.role_holders)):

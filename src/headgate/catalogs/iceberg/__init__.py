@@ -1,5 +1,6 @@
-"""Iceberg's table and view metadata as the JSON documents they are.
+"""The Iceberg format as all Iceberg catalogs share it: documents, types, layout, partitions, storage.
 
-Documents are read, checked and rewritten as plain JSON, so nothing that a newer client put there is lost, whatever the
-format version. Comes in: a document and the updates and requirements of a commit. Goes out: a new document.
+A table's metadata is read, checked and rewritten as the JSON document it is, so nothing that a newer client put there is
+lost, whatever the format version. Comes in: descriptions of the model, or the updates and requirements of a commit. Goes
+out: documents, and descriptions of them. Knows no catalog and no store.
 """

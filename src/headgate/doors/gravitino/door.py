@@ -3,11 +3,38 @@
 import re
 from typing import Final
 
-from headgate.doors.gravitino import errors, info, metalakes
+from headgate.doors.gravitino import (
+    catalogs,
+    errors,
+    groups,
+    info,
+    metalakes,
+    owners,
+    partitions,
+    permissions,
+    roles,
+    schemas,
+    statistics,
+    tables,
+    users,
+)
 from headgate.doors.routing import Answer
 from headgate.model.errors import HeadgateError, IllegalArgument
 
-PARTS: Final = (info, metalakes)
+PARTS: Final = (
+    info,
+    metalakes,
+    catalogs,
+    schemas,
+    tables,
+    partitions,
+    statistics,
+    users,
+    groups,
+    roles,
+    permissions,
+    owners,
+)
 
 _ACCEPT: Final = re.compile(r"application/vnd\.gravitino\.v(\d+)\+json")
 
@@ -38,11 +65,4 @@ class GravitinoDoor:
         return errors.error(error)
 
     def no_route(self, path: str, methods: list[str]) -> Answer:
-        if methods:
-            body = {
-                "code": 1006,
-                "type": "UnsupportedOperationException",
-                "message": "the path has no such method",
-            }
-            return Answer(body, 405, {"Allow": ", ".join(methods)})
-        return Answer({"code": 1003, "type": "NotFoundException", "message": "there is no such path"}, 404)
+        return errors.no_route(methods)

@@ -46,6 +46,18 @@ def error(error: e.HeadgateError) -> Answer:
     return Answer(body, status, headers)
 
 
+def no_route(methods: list[str]) -> Answer:
+    """The answer for a path that is not there, or that has only these methods."""
+    if methods:
+        body = {
+            "code": 1006,
+            "type": "UnsupportedOperationException",
+            "message": "the path has no such method",
+        }
+        return Answer(body, 405, {"Allow": ", ".join(methods)})
+    return Answer({"code": 1003, "type": "NotFoundException", "message": "there is no such path"}, 404)
+
+
 def _type(pattern: str, error: e.HeadgateError) -> str:
     if "{}" not in pattern:
         return pattern

@@ -1,12 +1,11 @@
 """The parts of Gravitino's wire that every module shares: names, audits, updates, pages."""
 
-import base64
-import binascii
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, TypeVar
 
 import msgspec
 
+from headgate.doors import paging
 from headgate.doors.routing import Call
 from headgate.model.errors import IllegalArgument
 from headgate.model.objects import ObjectRef, ObjectType
@@ -83,26 +82,10 @@ def named_object(call: Call) -> ObjectRef:
 def page(call: Call, items: Sequence[T], key: Callable[[T], str]) -> tuple[list[T], str | None]:
     """The part of a list that the caller asked for, and the token of the next part.
 
-    `items` are sorted by `key`. The token names the last entry given, so entries that come or go in between neither
-    repeat nor skip others.
+    `items` are sorted by `key`.
     """
     text = call.query.get("limit")
-    if text is None:
-        return list(items), None
-    if not text.isdigit() or not 1 <= int(text) <= 10_000:
-        raise IllegalArgument("'limit' must be a number from 1 to 10000")
-    limit = int(text)
-    token = call.query.get("pageToken")
-    rest: Sequence[T] = items
-    if token:
-        try:
-            after = base64.urlsafe_b64decode(token.encode()).decode()
-        except (binascii.Error, ValueError):
-            raise IllegalArgument("'pageToken' is not one this server gave") from None
-        rest = [item for item in items if key(item) > after]
-    given = list(rest[:limit])
-    more = len(rest) > limit
-    return given, base64.urlsafe_b64encode(key(given[-1]).encode()).decode() if more else None
+    return (list(items), None) if text is None else paging.page(items, key, text, call.query.get("pageToken"))
 
 
 # -- updates ----------------------------------------------------------------------------------------------------
@@ -120,6 +103,9 @@ class UpdateComment(msgspec.Struct, frozen=True, tag_field="@type", tag="updateC
 class SetProperty(msgspec.Struct, frozen=True, tag_field="@type", tag="setProperty"):
     property: str
     value: str
+
+    def __repr__(self) -> str:
+        return f"SetProperty({self.property!r})"
 
 
 class RemoveProperty(msgspec.Struct, frozen=True, tag_field="@type", tag="removeProperty"):

@@ -6,7 +6,13 @@ from headgate.doors.routing import Answer
 from headgate.model import errors as e
 from headgate.model.objects import ObjectType
 
+
+class Unprocessable(e.HeadgateError):
+    """The request contradicts itself."""
+
+
 _MEANING: Final[tuple[tuple[type[e.HeadgateError], tuple[int, str]], ...]] = (
+    (Unprocessable, (422, "UnprocessableEntityException")),
     (e.IllegalArgument, (400, "BadRequestException")),
     (e.Unauthenticated, (401, "NotAuthorizedException")),
     (e.Forbidden, (403, "ForbiddenException")),

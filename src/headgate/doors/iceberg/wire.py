@@ -1,12 +1,15 @@
 """Names on Iceberg's wire: the prefix that stands for a catalog, namespaces of several levels, table identifiers."""
 
-from collections.abc import Callable
-from typing import Any, Final
+from collections.abc import Callable, Sequence
+from typing import Any, Final, TypeVar
 from urllib.parse import quote
 
+from headgate.doors import paging
 from headgate.doors.routing import Call
 from headgate.model.errors import IllegalArgument
 from headgate.model.objects import SCHEMA_SEPARATOR, ObjectRef, ObjectType, clip
+
+T = TypeVar("T")
 
 LEVELS: Final = "\x1f"
 """Separates the levels of a namespace in a path or query, after decoding."""
@@ -60,6 +63,17 @@ def entry(type: ObjectType) -> Callable[[Call], ObjectRef]:
 def identifier(ref: ObjectRef) -> dict[str, Any]:
     """A table or view as Iceberg names it."""
     return {"namespace": levels(ref.path[1]), "name": ref.name}
+
+
+def page(call: Call, items: Sequence[T], key: Callable[[T], str]) -> tuple[list[T], str | None]:
+    """The part of a sorted list that the client asked for; a client that sends no pageToken wants everything."""
+    if "pageToken" not in call.query:
+        return list(items), None
+    return paging.page(items, key, call.query.get("pageSize") or "1000", call.query["pageToken"])
+
+
+def paged(body: dict[str, Any], token: str | None) -> dict[str, Any]:
+    return body if token is None else {**body, "next-page-token": token}
 
 
 def named(catalog: ObjectRef, type: ObjectType, value: Any) -> ObjectRef:

@@ -1,0 +1,24 @@
+"""Catalogs whose schemas are kept in Headgate's own store: there is no other system to tell about them."""
+
+from headgate.catalogs.interface import Namespace
+
+
+class Kept:
+    """A catalog without an outside system. Filesets, topics and models need no more; native tables build on it."""
+
+    outside = False
+
+    def test(self) -> None:
+        """The store answers, or the question would not have been decided."""
+
+    def schemas(self, parent: Namespace) -> list[str]:
+        return []
+
+    def create_schema(self, name: Namespace, comment: str | None, properties: dict[str, str]) -> None:
+        """The object row is all there is."""
+
+    def alter_schema(self, name: Namespace, properties: dict[str, str]) -> None:
+        """The object row is all there is."""
+
+    def drop_schema(self, name: Namespace, *, cascade: bool) -> None:
+        """The object row is all there is."""

@@ -1,0 +1,95 @@
+"""The providers that are built, and how a catalog's type, provider and backend lead to an adapter."""
+
+from collections.abc import Callable
+from typing import Final
+
+import msgspec
+
+from headgate.catalogs.interface import Catalog
+from headgate.catalogs.kept import Kept
+from headgate.catalogs.native import Native
+from headgate.model.errors import IllegalArgument
+from headgate.model.objects import CatalogType, clip
+from headgate.store import Store
+
+BACKEND: Final = "catalog-backend"
+
+_LEGACY: Final = {(CatalogType.FILESET, "hadoop"): "fileset"}
+"""Names that older clients still send."""
+
+_IMPLIED: Final = {CatalogType.FILESET: "fileset", CatalogType.MODEL: "model"}
+"""The provider when none is named: only for kinds of which there is just one."""
+
+
+class CatalogDefinition(msgspec.Struct, frozen=True):
+    """A catalog as it was declared. Its properties may hold secrets, so its repr does not tell them."""
+
+    metalake: str
+    name: str
+    type: CatalogType
+    provider: str
+    properties: dict[str, str]
+
+    def __repr__(self) -> str:
+        return f"CatalogDefinition({self.metalake!r}, {self.name!r}, {self.type!r}, {self.provider!r})"
+
+
+class Provider(msgspec.Struct, frozen=True):
+    """A kind of catalog that is built. `backend` tells apart several systems behind one provider; "" if there is one."""
+
+    type: CatalogType
+    name: str
+    backend: str
+    open: Callable[[CatalogDefinition], Catalog]
+    fixed: frozenset[str] = frozenset()
+    """Properties that may not change once the catalog is made, because tables already rest on them."""
+
+    def __str__(self) -> str:
+        backend = f" with {BACKEND}={self.backend}" if self.backend else ""
+        return f"{self.name}{backend} ({self.type})"
+
+
+class Registry:
+    """All providers of this server."""
+
+    def __init__(self, store: Store, warehouse: str | None) -> None:
+        def kept(_: CatalogDefinition) -> Catalog:
+            return Kept()
+
+        def native(definition: CatalogDefinition) -> Catalog:
+            return Native(store, warehouse, definition.metalake, definition.name, definition.properties)
+
+        self.providers = (
+            Provider(
+                CatalogType.RELATIONAL,
+                "lakehouse-iceberg",
+                "native",
+                native,
+                frozenset({BACKEND, "warehouse"}),
+            ),
+            Provider(CatalogType.FILESET, "fileset", "", kept),
+            Provider(CatalogType.MESSAGING, "topic", "", kept),
+            Provider(CatalogType.MODEL, "model", "", kept),
+        )
+
+    def provider(self, type: CatalogType, name: str | None, properties: dict[str, str]) -> Provider:
+        """The provider that a catalog declares, or a refusal that names those that are built."""
+        wanted = (name or "").strip().lower() or _IMPLIED.get(type, "")
+        wanted = _LEGACY.get((type, wanted), wanted)
+        named = [p for p in self.providers if (p.type, p.name) == (type, wanted)]
+        backend = properties.get(BACKEND, "").lower()
+        for provider in named:
+            if backend in ("", provider.backend) or not provider.backend:
+                return provider
+        what = f"provider '{clip(wanted)}'" if wanted else "a catalog without a provider"
+        if named:
+            what += f" with {BACKEND}={clip(backend)}"
+        built = ", ".join(str(provider) for provider in self.providers)
+        raise IllegalArgument(
+            f"{what} of type {type} is not built into this server", hint=f"use one of {built}"
+        )
+
+    def open(self, definition: CatalogDefinition) -> Catalog:
+        """The adapter of a catalog."""
+        provider = self.provider(definition.type, definition.provider, definition.properties)
+        return provider.open(definition)

@@ -1,0 +1,87 @@
+"""Schemas: ``/api/metalakes/{metalake}/catalogs/{catalog}/schemas``."""
+
+from typing import Any
+
+import msgspec
+
+from headgate.decide import Op
+from headgate.doors.gravitino import wire
+from headgate.doors.routing import Call, Routes, read_body
+from headgate.model.errors import IllegalArgument
+from headgate.model.objects import ObjectRef, ObjectType
+from headgate.model.secrets import without_secrets
+from headgate.steward.schemas import parent_of
+from headgate.steward.updates import checked_properties
+from headgate.store.records import ObjectRecord
+
+routes = Routes("/api/metalakes/{metalake}/catalogs/{catalog}/schemas")
+
+
+class Create(msgspec.Struct, frozen=True):
+    name: str
+    comment: str | None = None
+    properties: dict[str, str] | None = None
+
+
+class Alter(msgspec.Struct, frozen=True):
+    updates: list[wire.SetProperty | wire.RemoveProperty]
+
+
+def shown(record: ObjectRecord) -> dict[str, Any]:
+    return wire.present(
+        {
+            "name": record.name,
+            "comment": record.comment,
+            "properties": without_secrets(record.properties),
+            "audit": wire.audit(record.audit),
+        }
+    )
+
+
+def _holder(call: Call) -> ObjectRef:
+    """What will hold the new schema, which only the body tells; one that cannot be read is refused afterwards."""
+    try:
+        body: Create = read_body(call.raw, Create)
+    except IllegalArgument:
+        return wire.catalog(call)
+    return parent_of(wire.catalog(call), body.name)
+
+
+@routes.on("GET", "", Op.LIST_SCHEMAS, wire.catalog, query=("parentSchema", *wire.PAGE))
+def list_schemas(call: Call) -> Any:
+    """List the schemas of a catalog, or those nested in one schema."""
+    outer = call.query.get("parentSchema")
+    parent = call.ask(Op.LOAD_SCHEMA, call.permit.ref.child(ObjectType.SCHEMA, outer)) if outer else None
+    found, token = wire.page(call, call.steward.schemas.list(call.permit, parent), lambda ref: ref.name)
+    return wire.ok(identifiers=[wire.identifier(ref) for ref in found], nextPageToken=token)
+
+
+@routes.on("POST", "", Op.CREATE_SCHEMA, _holder, body=Create)
+def create_schema(call: Call) -> Any:
+    """Create a schema."""
+    body: Create = call.body
+    made = call.steward.schemas.create(
+        call.permit, body.name, body.comment, checked_properties(body.properties)
+    )
+    return wire.ok(schema=shown(made))
+
+
+@routes.on("GET", "/{schema}", Op.LOAD_SCHEMA, wire.schema)
+def load_schema(call: Call) -> Any:
+    """Load a schema."""
+    return wire.ok(schema=shown(call.steward.schemas.load(call.permit)))
+
+
+@routes.on("PUT", "/{schema}", Op.ALTER_SCHEMA, wire.schema, body=Alter)
+def alter_schema(call: Call) -> Any:
+    """Change the properties of a schema."""
+    return wire.ok(schema=shown(call.steward.schemas.alter(call.permit, wire.updates(call.body.updates))))
+
+
+@routes.on(
+    "DELETE", "/{schema}", Op.DROP_SCHEMA, wire.schema, query=("cascade",), absent=wire.ok(dropped=False)
+)
+def drop_schema(call: Call) -> Any:
+    """Drop a schema."""
+    call.steward.schemas.drop(call.permit, cascade=call.flag("cascade"))
+    return wire.ok(dropped=True)

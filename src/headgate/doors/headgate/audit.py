@@ -1,0 +1,51 @@
+"""The audit trail of a metalake, for its owner."""
+
+from typing import Any, Final
+
+from headgate.decide import Op
+from headgate.doors.routing import Call, Routes
+from headgate.model.errors import IllegalArgument
+from headgate.model.objects import ObjectRef, ObjectType
+
+routes = Routes("/api/headgate")
+
+MOST: Final = 1000
+
+
+def _metalake(call: Call) -> ObjectRef:
+    name = call.query.get("metalake")
+    if not name:
+        raise IllegalArgument("'metalake' says whose audit trail is asked for", hint="add ?metalake=…")
+    return ObjectRef(name, ObjectType.METALAKE)
+
+
+@routes.on(
+    "GET",
+    "/audit",
+    Op.READ_AUDIT,
+    _metalake,
+    query=("metalake", "user", "action", "object", "allowed", "since", "after", "limit"),
+)
+def read_audit(call: Call) -> Any:
+    """Read what was asked and answered, oldest first: the latest events, or with `after` those that follow an id."""
+    query = call.query
+    events = call.steward.questions.audit(
+        call.permit,
+        user=query.get("user"),
+        action=query.get("action"),
+        object=query.get("object"),
+        allowed=call.flag("allowed") if query.get("allowed") else None,
+        since=query.get("since"),
+        after=_number(call, "after", 0, 2**62),
+        limit=_number(call, "limit", 1, MOST) or 100,
+    )
+    return {"code": 0, "events": events}
+
+
+def _number(call: Call, name: str, least: int, most: int) -> int | None:
+    text = call.query.get(name)
+    if text is None:
+        return None
+    if not (text.isascii() and text.isdigit() and len(text) < 20 and least <= int(text) <= most):
+        raise IllegalArgument(f"'{name}' must be a number from {least} to {most}")
+    return int(text)

@@ -1,0 +1,29 @@
+"""The door itself: all routes of the REST catalog and its errors."""
+
+from typing import Final
+
+from headgate.doors.iceberg import config, errors, namespaces
+from headgate.doors.routing import Answer
+from headgate.model.errors import HeadgateError
+
+PARTS: Final = (config, namespaces)
+
+
+class IcebergDoor:
+    name = "iceberg"
+    prefix = "/iceberg"
+
+    def __init__(self) -> None:
+        self.routes = [route for part in PARTS for route in part.routes.routes]
+
+    def admit(self, headers: dict[str, str]) -> None:
+        """Any client may knock."""
+
+    def error(self, error: HeadgateError) -> Answer:
+        return errors.error(error)
+
+    def no_route(self, path: str, methods: list[str]) -> Answer:
+        if methods:
+            told = errors.body("the path has no such method", "UnsupportedOperationException", 405)
+            return Answer(told, 405, {"Allow": ", ".join(methods)})
+        return Answer(errors.body("there is no such path", "NotFoundException", 404), 404)

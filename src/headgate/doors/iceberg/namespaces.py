@@ -1,0 +1,96 @@
+"""Namespaces: ``/v1/{prefix}/namespaces``. A namespace is a schema; its levels are joined to the schema's name."""
+
+from typing import Any
+
+import msgspec
+
+from headgate.decide import Op
+from headgate.doors.iceberg import wire
+from headgate.doors.iceberg.errors import Unprocessable
+from headgate.doors.routing import Answer, Call, Routes
+from headgate.model.objects import ObjectRef, ObjectType
+from headgate.steward.schemas import parent_of
+from headgate.steward.updates import Updates, checked_properties
+from headgate.store.records import ObjectRecord
+
+routes = Routes("/iceberg/v1/{prefix}/namespaces")
+
+
+class Create(msgspec.Struct, frozen=True):
+    namespace: list[str]
+    properties: dict[str, str] | None = None
+
+
+class UpdateProperties(msgspec.Struct, frozen=True):
+    removals: list[str] | None = None
+    updates: dict[str, str] | None = None
+
+
+def _properties(record: ObjectRecord) -> dict[str, str]:
+    comment = {"comment": record.comment} if record.comment else {}
+    return {**record.properties, **comment}
+
+
+def _holder(call: Call) -> ObjectRef:
+    """What will hold the new namespace; its name is in the body, which is read before the permit is asked for."""
+    body = msgspec.json.decode(call.raw or b"{}", type=Create)
+    return parent_of(wire.catalog(call), wire.schema_name(body.namespace))
+
+
+@routes.on("GET", "", Op.LIST_SCHEMAS, wire.catalog, query=("parent", "pageToken", "pageSize"))
+def list_namespaces(call: Call) -> Any:
+    """List the namespaces directly in the catalog, or in a parent."""
+    parent = None
+    if call.query.get("parent"):
+        name = wire.schema_name(call.query["parent"].split(wire.LEVELS))
+        parent = call.ask(Op.LOAD_SCHEMA, wire.catalog(call).child(ObjectType.SCHEMA, name))
+    found, token = wire.page(call, call.steward.schemas.list(call.permit, parent), lambda ref: ref.name)
+    return wire.paged({"namespaces": [wire.levels(ref.name) for ref in found]}, token)
+
+
+@routes.on("POST", "", Op.CREATE_SCHEMA, _holder, body=Create)
+def create_namespace(call: Call) -> Any:
+    """Create a namespace."""
+    body: Create = call.body
+    properties = dict(checked_properties(body.properties))
+    comment = properties.pop("comment", None)
+    made = call.steward.schemas.create(call.permit, wire.schema_name(body.namespace), comment, properties)
+    return {"namespace": body.namespace, "properties": _properties(made)}
+
+
+@routes.on("GET", "/{namespace}", Op.LOAD_SCHEMA, wire.namespace)
+def load_namespace(call: Call) -> Any:
+    """Load a namespace with its properties."""
+    record = call.steward.schemas.load(call.permit)
+    return {"namespace": wire.levels(record.name), "properties": _properties(record)}
+
+
+@routes.on("HEAD", "/{namespace}", Op.LOAD_SCHEMA, wire.namespace)
+def namespace_exists(call: Call) -> Any:
+    """Tell whether a namespace exists."""
+    return Answer(status=204)
+
+
+@routes.on("DELETE", "/{namespace}", Op.DROP_SCHEMA, wire.namespace)
+def drop_namespace(call: Call) -> Any:
+    """Drop an empty namespace."""
+    call.steward.schemas.drop(call.permit, cascade=False)
+    return Answer(status=204)
+
+
+@routes.on("POST", "/{namespace}/properties", Op.ALTER_SCHEMA, wire.namespace, body=UpdateProperties)
+def update_properties(call: Call) -> Any:
+    """Set and remove properties of a namespace."""
+    body: UpdateProperties = call.body
+    removals, updates = body.removals or [], checked_properties(body.updates)
+    both = sorted(set(removals) & updates.keys())
+    if both:
+        raise Unprocessable(f"property '{both[0]}' is both set and removed", hint="do one of the two")
+    before = call.steward.schemas.load(call.permit).properties
+    items = [*((key, None) for key in removals), *updates.items()]
+    call.steward.schemas.alter(call.permit, Updates(properties=tuple(items)))
+    return {
+        "updated": sorted(updates),
+        "removed": sorted(key for key in removals if key in before),
+        "missing": sorted(key for key in removals if key not in before),
+    }

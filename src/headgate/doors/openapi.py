@@ -1,0 +1,117 @@
+"""The OpenAPI document: every route of every door with what it requires, made from the routes themselves."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from headgate import __version__
+from headgate.decide import Op
+from headgate.doors.gravitino import errors
+from headgate.doors.routing import Answer, ByType, Call, Open, Route, Routes
+from headgate.doors.server import Door
+from headgate.model.errors import HeadgateError
+
+PATH: Final = "/api/openapi.json"
+
+_ERROR: Final = {
+    "type": "object",
+    "required": ["code", "type", "message"],
+    "properties": {
+        "code": {"type": "integer"},
+        "type": {"type": "string"},
+        "message": {"type": "string"},
+    },
+}
+
+
+class OpenApiDoor:
+    """Serves the document of these routes and its own."""
+
+    name = "openapi"
+    prefix = PATH
+
+    def __init__(self, described: Sequence[Route]) -> None:
+        own = Routes()
+
+        @own.on("GET", PATH, Open.AUTHENTICATED)
+        def openapi(call: Call) -> Any:
+            """Get this document."""
+            return Answer(self.text)
+
+        self.routes = own.routes
+        self.document = document([*described, *own.routes])
+        self.text = msgspec.json.encode(self.document)
+
+    def admit(self, headers: dict[str, str]) -> None:
+        """Any media type will do."""
+
+    def error(self, error: HeadgateError) -> Answer:
+        return errors.error(error)
+
+    def no_route(self, path: str, methods: list[str]) -> Answer:
+        return errors.no_route(methods)
+
+
+def with_document(doors: Sequence[Door]) -> list[Door]:
+    """These doors and the one that describes them."""
+    return [OpenApiDoor([route for door in doors for route in door.routes]), *doors]
+
+
+def document(routes: Iterable[Route]) -> dict[str, Any]:
+    """The routes as an OpenAPI 3.1 document."""
+    described = sorted(routes, key=lambda route: (route.path, route.method))
+    bodies = [route.body for route in described if route.body is not None]
+    schemas, components = msgspec.json.schema_components(bodies, ref_template="#/components/schemas/{name}")
+    schema_of = iter(schemas)
+    paths: dict[str, dict[str, Any]] = {}
+    for route in described:
+        body = None if route.body is None else next(schema_of)
+        paths.setdefault(route.path, {})[route.method.lower()] = _operation(route, body)
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "Headgate", "version": __version__},
+        "paths": paths,
+        "components": {
+            "schemas": {**components, "Error": _ERROR},
+            "securitySchemes": {"bearer": {"type": "http", "scheme": "bearer"}},
+        },
+        "security": [{"bearer": []}],
+    }
+
+
+def _operation(route: Route, body: dict[str, Any] | None) -> dict[str, Any]:
+    told: dict[str, Any] = {
+        "operationId": f"{route.handler.__module__.rpartition('.')[2]}.{route.handler.__name__}",
+        "summary": route.summary,
+        "x-headgate-requires": requirement(route),
+        "parameters": [
+            {"name": segment[1:-1], "in": "path", "required": True, "schema": {"type": "string"}}
+            for segment in route.segments
+            if segment.startswith("{")
+        ]
+        + [{"name": name, "in": "query", "schema": {"type": "string"}} for name in route.query],
+        "responses": {
+            "200": {"description": "Done"},
+            "default": {
+                "description": "Refused, or failed",
+                "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}},
+            },
+        },
+    }
+    if body is not None:
+        told["requestBody"] = {"required": True, "content": {"application/json": {"schema": body}}}
+    if route.requires is Open.ANYONE:
+        told["security"] = []
+    return told
+
+
+def requirement(route: Route) -> str:
+    """The requirement of a route by name: an operation in lower case, or which callers it is open to."""
+    match route.requires:
+        case Op():
+            return route.requires.name.lower()
+        case ByType.LOAD:
+            return "load the object"
+        case _:
+            return route.requires.value

@@ -1,0 +1,156 @@
+"""Catalogs: declared, tested, enabled, altered and dropped."""
+
+from headgate.catalogs import Catalog, Registry
+from headgate.catalogs.registry import CatalogDefinition
+from headgate.decide import Node, Op, visible
+from headgate.model.errors import AlreadyExists, IllegalArgument, InUse, NotEmpty
+from headgate.model.objects import CatalogType, ObjectType, checked_container_name, clip
+from headgate.steward.kernel import Kernel
+from headgate.steward.ownership import created
+from headgate.steward.permits import Permit
+from headgate.steward.updates import Updates
+from headgate.store import objects
+from headgate.store.records import ObjectRecord
+
+
+def catalog_type(record: ObjectRecord) -> CatalogType:
+    return CatalogType(record.body["type"])
+
+
+class Catalogs:
+    def __init__(self, kernel: Kernel, registry: Registry) -> None:
+        self.kernel = kernel
+        self.registry = registry
+
+    def list(self, permit: Permit) -> list[ObjectRecord]:
+        """Those the caller may load, by name."""
+        nodes = permit.authority.children_of(permit.node.id, ObjectType.CATALOG)
+        seen = [node.id for node in visible(permit.authority, permit.caller, Op.LIST_CATALOGS, nodes)]
+        with self.kernel.store.read() as read:
+            return sorted(objects.many(read, seen), key=lambda record: record.name)
+
+    def create(
+        self,
+        permit: Permit,
+        name: str,
+        type: CatalogType,
+        provider: str | None,
+        comment: str | None,
+        properties: dict[str, str],
+    ) -> ObjectRecord:
+        """Declare a catalog; who declares it becomes its owner."""
+        body = self._checked(permit, name, type, provider, properties)
+        with self.kernel.change(permit) as tx:
+            return created(
+                tx, permit, ObjectType.CATALOG, name, comment=comment, properties=properties, body=body
+            )
+
+    def test(
+        self, permit: Permit, name: str, type: CatalogType, provider: str | None, properties: dict[str, str]
+    ) -> None:
+        """See whether a catalog declared like this would work, without declaring it."""
+        body = self._checked(permit, name, type, provider, properties)
+        if permit.authority.child(permit.node.id, ObjectType.CATALOG, name) is not None:
+            raise AlreadyExists(f"catalog '{clip(name)}' already exists", about=ObjectType.CATALOG)
+        self.registry.open(
+            CatalogDefinition(permit.ref.metalake, name, type, body["provider"], properties)
+        ).test()
+
+    def test_altered(self, permit: Permit, updates: Updates) -> None:
+        """See whether a catalog works, as it would be after these updates."""
+        record = self.load(permit)
+        properties = updates.applied_to(record.properties)
+        self._keeps_fixed(record, properties)
+        self._open(permit, record, properties or record.properties).test()
+
+    def load(self, permit: Permit) -> ObjectRecord:
+        with self.kernel.store.read() as read:
+            return objects.present(read, permit.node.id)
+
+    def alter(self, permit: Permit, updates: Updates) -> ObjectRecord:
+        if updates.name is not None:
+            checked_container_name(updates.name, "catalog")
+        with self.kernel.change(permit) as tx:
+            before = objects.present(tx, permit.node.id)
+            properties = updates.applied_to(before.properties)
+            self._keeps_fixed(before, properties)
+            objects.alter(tx, before, name=updates.name, comment=updates.comment, properties=properties)
+            return objects.present(tx, before.id)
+
+    def set_in_use(self, permit: Permit, in_use: bool) -> None:
+        with self.kernel.change(permit) as tx:
+            before = objects.present(tx, permit.node.id)
+            if before.in_use != in_use:
+                objects.alter(tx, before, in_use=in_use)
+
+    def drop(self, permit: Permit, *, force: bool) -> None:
+        """Forget a catalog with all it holds; without force only one that is out of use and empty."""
+        with self.kernel.change(permit) as tx:
+            record = objects.present(tx, permit.node.id)
+            if record.in_use and not force:
+                raise InUse(
+                    f"catalog '{clip(record.name)}' is in use",
+                    hint="disable it first, or use force",
+                    about=ObjectType.CATALOG,
+                )
+            if not force and objects.has_children(tx, record.id, ObjectType.SCHEMA):
+                raise NotEmpty(
+                    f"catalog '{clip(record.name)}' has schemas",
+                    hint="drop them first, or use force",
+                    about=ObjectType.CATALOG,
+                )
+            objects.drop(tx, record.id)
+
+    # -- for the parts that work inside a catalog ---------------------------------------------------------------
+
+    def of(self, permit: Permit) -> ObjectRecord:
+        """The catalog that the object of a permit is or lies in."""
+        with self.kernel.store.read() as read:
+            return objects.present(read, catalog_node(permit).id)
+
+    def adapter(self, permit: Permit) -> Catalog:
+        """The adapter of the catalog that the object of a permit is or lies in."""
+        record = self.of(permit)
+        return self._open(permit, record, record.properties)
+
+    # -- inside -------------------------------------------------------------------------------------------------
+
+    def _checked(
+        self, permit: Permit, name: str, type: CatalogType, provider: str | None, properties: dict[str, str]
+    ) -> dict[str, str]:
+        checked_container_name(name, "catalog")
+        chosen = self.registry.provider(type, provider, properties)
+        # Opening checks the properties before anything is kept.
+        chosen.open(CatalogDefinition(permit.ref.metalake, name, type, chosen.name, properties))
+        return {"type": type.value, "provider": chosen.name}
+
+    def _keeps_fixed(self, record: ObjectRecord, properties: dict[str, str] | None) -> None:
+        if properties is None:
+            return
+        provider = self.registry.provider(catalog_type(record), record.body["provider"], record.properties)
+        for key in sorted(provider.fixed):
+            if properties.get(key) != record.properties.get(key):
+                raise IllegalArgument(
+                    f"property '{key}' of catalog '{clip(record.name)}' cannot change once it is made",
+                    hint="create another catalog",
+                )
+
+    def _open(self, permit: Permit, record: ObjectRecord, properties: dict[str, str]) -> Catalog:
+        return self.registry.open(
+            CatalogDefinition(
+                permit.ref.metalake,
+                record.name,
+                catalog_type(record),
+                record.body["provider"],
+                properties,
+            )
+        )
+
+
+def catalog_node(permit: Permit) -> Node:
+    """The catalog on the way to the object of a permit."""
+    for id, _ in permit.node.chain:
+        node = permit.authority.objects[id]
+        if node.type is ObjectType.CATALOG:
+            return node
+    raise AssertionError(f"{permit.ref.full_name} does not lie in a catalog")

@@ -1,0 +1,112 @@
+"""Findings: what the authority says of one question, before anyone turns it into a permit, a refusal or an answer."""
+
+import msgspec
+
+from headgate.decide import Authority, Caller, Explanation, Node, Op, explain
+from headgate.decide.authority import depth
+from headgate.decide.operations import required
+from headgate.decide.requirements import Fact
+from headgate.decide.verdict import facts, satisfied
+from headgate.model.errors import Forbidden
+from headgate.model.objects import ObjectRef, ObjectType, clip
+from headgate.model.principals import Identity, PrincipalKind, PrincipalRef
+from headgate.model.privileges import Privilege
+
+OUTSIDE = frozenset({Op.CREATE_METALAKE, Op.LIST_METALAKES})
+"""What is asked of the server itself, not of a metalake."""
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """Whether the condition of an operation holds for a caller, and whether the object is there at all.
+
+    INVARIANT: `holds` of a missing object is what it would be if the object were there and nothing were said of it, so
+    someone who may not know it cannot tell a missing object from a forbidden one.
+    """
+
+    identity: Identity
+    op: Op | Privilege
+    ref: ObjectRef
+    node: Node
+    caller: Caller
+    authority: Authority
+    extra: int
+    exists: bool
+    holds: bool
+
+    @property
+    def allowed(self) -> bool:
+        return self.holds and self.exists
+
+    def explanation(self) -> Explanation:
+        """Why, in full."""
+        told = explain(self.authority, self.caller, self.op, self.node, self.extra, asked=self.ref)
+        if self.holds and not self.exists:
+            return msgspec.structs.replace(
+                told, allowed=False, summary=f"{self.ref.type} '{clip(self.ref.full_name)}' does not exist"
+            )
+        return told
+
+
+class Refused(Forbidden):
+    """The caller may not, and this is the question they asked."""
+
+    def __init__(self, finding: Finding) -> None:
+        self.finding = finding
+        what = finding.op.name.lower().replace("_", " ")
+        super().__init__(
+            f"User '{clip(finding.identity.user)}' is not authorized to perform operation '{what}' on metadata "
+            f"'{clip(finding.ref.full_name)}'",
+            hint=_why_not(finding),
+            about=finding.ref.type,
+        )
+
+
+def _why_not(finding: Finding) -> str:
+    if finding.op in OUTSIDE:
+        return "only service admins may, as the server is configured"
+    if finding.caller.member is None:
+        return (
+            f"Current user {clip(finding.identity.user)} doesn't exist in the metalake "
+            f"{clip(finding.ref.metalake)}, you should add the user to the metalake first"
+        )
+    return finding.explanation().summary
+
+
+def examine(
+    authority: Authority,
+    identity: Identity,
+    op: Op | Privilege,
+    ref: ObjectRef,
+    about: PrincipalRef | None = None,
+) -> Finding:
+    """Ask the authority whether this identity may do this on that, or whether the privilege is effective there.
+
+    `about` names the user or group concerned.
+    """
+    node, exists = stand_in(authority, ref)
+    if op in OUTSIDE:
+        node, exists = Node(0, ObjectType.METALAKE, "", 0, ()), True
+    caller = authority.caller(identity, node.metalake if node.chain else 0)
+    extra = int(Fact.SELF) if about is not None and concerns(authority, caller, about) else 0
+    known = facts(authority, caller, node) | extra
+    holds = satisfied(required(op).alternatives, known)
+    return Finding(identity, op, ref, node, caller, authority, extra, exists, holds)
+
+
+def stand_in(authority: Authority, ref: ObjectRef) -> tuple[Node, bool]:
+    """The object of that name, or one of its kind in its place of which nothing is said; and whether it is there."""
+    way = authority.nearest(ref)
+    if way and len(way) == depth(ref):
+        return way[-1], True
+    type = ObjectType.TABLE if ref.type is ObjectType.COLUMN else ref.type
+    if not way:
+        return Node(0, type, ref.name, 0, ()), False
+    return Node(0, type, ref.name, way[-1].id, way[-1].chain), False
+
+
+def concerns(authority: Authority, caller: Caller, about: PrincipalRef) -> bool:
+    """Whether the caller is this user, or is in this group."""
+    if about.kind is PrincipalKind.USER:
+        return about.name == caller.identity.user
+    group = authority.member(caller.metalake, PrincipalKind.GROUP, about.name)
+    return group is not None and group.id in caller.principals

@@ -1,0 +1,187 @@
+"""Roles: what each allows and denies on which objects, who may see them, how privileges come and go."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import msgspec
+
+from headgate.decide import Node, visible
+from headgate.decide.operations import LOADS
+from headgate.model.errors import IllegalArgument, IllegalObject, IllegalPrivilege, NotFound
+from headgate.model.objects import (
+    LEAVES_OF,
+    ObjectRef,
+    ObjectType,
+    checked_name,
+    clip,
+)
+from headgate.model.privileges import LEAF_OF, Grant, Masks, checked_grants
+from headgate.steward.catalogs import catalog_type
+from headgate.steward.findings import examine
+from headgate.steward.kernel import Kernel
+from headgate.steward.ownership import created
+from headgate.steward.permits import Permit
+from headgate.store import Read, Write, access, objects
+from headgate.store.records import ObjectRecord
+
+
+class Securable(msgspec.Struct, frozen=True):
+    """An object with the privileges that a role allows and denies on it."""
+
+    ref: ObjectRef
+    grants: tuple[Grant, ...]
+
+
+class Role(msgspec.Struct, frozen=True):
+    """A role with everything it says."""
+
+    record: ObjectRecord
+    objects: tuple[Securable, ...]
+
+
+class Roles:
+    def __init__(self, kernel: Kernel) -> None:
+        self.kernel = kernel
+
+    def list(self, permit: Permit) -> list[str]:
+        """The names of the roles that the caller may see."""
+        nodes = permit.authority.children_of(permit.node.id, ObjectType.ROLE)
+        return _names(permit, nodes)
+
+    def list_on(self, permit: Permit, ref: ObjectRef) -> Sequence[str]:
+        """The names of the roles the caller may see that say something of an object.
+
+        To someone who may not know whether the object is there, a missing one looks like one without roles.
+        """
+        authority = permit.authority
+        node = authority.find(ref)
+        if node is None:
+            if examine(authority, permit.identity, LOADS[ref.type], ref).holds:
+                raise NotFound(
+                    f"{ref.type} '{clip(ref.full_name)}' does not exist",
+                    about="metadata-object",
+                )
+            return []
+        nodes = authority.children_of(permit.node.id, ObjectType.ROLE)
+        return _names(permit, (role for role in nodes if node.id in (authority.roles.get(role.id) or {})))
+
+    def create(
+        self, permit: Permit, name: str, properties: dict[str, str], securables: Iterable[Securable]
+    ) -> Role:
+        """Make a role. Who makes it owns it but does not hold it: holding takes a grant."""
+        checked_name(name, "role")
+        with self.kernel.change(permit) as tx:
+            role = created(tx, permit, ObjectType.ROLE, name, properties=properties)
+            for node, masks in self._resolved(tx, securables):
+                access.set_grants(tx, role.id, node.id, masks)
+            return self._role(tx, role.id)
+
+    def get(self, permit: Permit) -> Role:
+        with self.kernel.store.read() as read:
+            return self._role(read, permit.node.id)
+
+    def delete(self, permit: Permit) -> None:
+        with self.kernel.change(permit) as tx:
+            objects.drop(tx, permit.node.id)
+
+    def override(self, permit: Permit, name: str, securables: Iterable[Securable]) -> Role:
+        """Make exactly these what a role allows and denies."""
+        with self.kernel.change(permit) as tx:
+            role = _present(tx, permit.node.id, name)
+            wanted = {node.id: masks for node, masks in self._resolved(tx, securables)}
+            for object, _ in access.grants_of(tx, role.id):
+                wanted.setdefault(object, Masks())
+            for object, masks in wanted.items():
+                access.set_grants(tx, role.id, object, masks)
+            objects.alter(tx, role)
+            return self._role(tx, role.id)
+
+    def grant(self, permit: Permit, name: str, grants: Iterable[Grant]) -> Role:
+        """Add privileges on the permit's object to a role; those it has stay."""
+        return self._change(permit, name, grants, revoke=False)
+
+    def revoke(self, permit: Permit, name: str, grants: Iterable[Grant]) -> Role:
+        """Take privileges on the permit's object from a role, each under its condition; what is not there is no matter."""
+        return self._change(permit, name, grants, revoke=True)
+
+    def _change(self, permit: Permit, name: str, grants: Iterable[Grant], *, revoke: bool) -> Role:
+        kept = _checked(grants, permit.ref)
+        change = Masks.of(kept)
+        with self.kernel.change(permit) as tx:
+            role = _present(tx, permit.node.metalake, name)
+            if not revoke:
+                _fits_catalog(tx, permit.node, kept)
+            before = access.grants_on(tx, role.id, permit.node.id)
+            after = (
+                Masks(before.allow & ~change.allow, before.deny & ~change.deny)
+                if revoke
+                else Masks(before.allow | change.allow, before.deny | change.deny)
+            )
+            if after != before:
+                access.set_grants(tx, role.id, permit.node.id, after)
+                objects.alter(tx, role)
+            return self._role(tx, role.id)
+
+    def _resolved(self, tx: Write, securables: Iterable[Securable]) -> Iterator[tuple[Node, Masks]]:
+        """The objects that these name and what is said of each, or the error that says what cannot be."""
+        authority = self.kernel.authority()
+        seen: set[int] = set()
+        for securable in securables:
+            ref = securable.ref
+            grants = _checked(securable.grants, ref)
+            node = authority.find(ref)
+            if node is None:
+                raise IllegalObject(
+                    f"{ref.type} '{clip(ref.full_name)}' does not exist", hint="create it first"
+                )
+            if node.id in seen:
+                raise IllegalArgument(
+                    f"{ref.type} '{clip(ref.full_name)}' is named twice in one role", hint="name it once"
+                )
+            seen.add(node.id)
+            _fits_catalog(tx, node, grants)
+            yield node, Masks.of(grants)
+
+    def _role(self, read: Read, id: int) -> Role:
+        record, said = objects.present(read, id), access.grants_of(read, id)
+        # Asked after the grants were read, so what it does not know was dropped in between.
+        authority = self.kernel.authority()
+        named = ((authority.objects.get(object), masks) for object, masks in said)
+        return Role(
+            record,
+            tuple(Securable(authority.ref(node), masks.grants) for node, masks in named if node is not None),
+        )
+
+
+def _names(permit: Permit, roles: Iterable[Node]) -> list[str]:
+    return sorted(node.name for node in visible(permit.authority, permit.caller, permit.op, roles))
+
+
+def _present(read: Read, metalake: int, name: str) -> ObjectRecord:
+    role = objects.find(read, metalake, ObjectType.ROLE, name)
+    if role is None:
+        raise NotFound(f"role '{clip(name)}' does not exist", hint="create it first", about=ObjectType.ROLE)
+    return role
+
+
+def _checked(grants: Iterable[Grant], ref: ObjectRef) -> tuple[Grant, ...]:
+    kept = checked_grants(grants, ref.type)
+    if not kept:
+        raise IllegalPrivilege(
+            f"no privilege is named for {ref.type} '{clip(ref.full_name)}'", hint="name at least one"
+        )
+    return kept
+
+
+def _fits_catalog(tx: Write, node: Node, grants: Iterable[Grant]) -> None:
+    """Refuse privileges about leaves that a catalog of this type cannot hold."""
+    if node.type not in (ObjectType.CATALOG, ObjectType.SCHEMA):
+        return
+    catalog = objects.present(tx, node.chain[1][0])
+    leaves = LEAVES_OF[catalog_type(catalog)]
+    for grant in grants:
+        leaf = LEAF_OF.get(grant.privilege)
+        if leaf is not None and leaf not in leaves:
+            raise IllegalPrivilege(
+                f"privilege {grant.privilege.wire} cannot be bound in catalog '{clip(catalog.name)}'",
+                hint=f"a {catalog_type(catalog)} catalog holds no {leaf}",
+            )

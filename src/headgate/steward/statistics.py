@@ -1,0 +1,89 @@
+"""Statistics of tables and partitions that clients keep here."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from headgate.model.errors import IllegalArgument
+from headgate.model.objects import clip
+from headgate.steward.kernel import Kernel
+from headgate.steward.permits import Permit
+from headgate.store import statistics
+from headgate.store.statistics import WHOLE, Statistic
+
+WRITABLE: Final = "custom-"
+"""How the names of statistics begin that clients may write."""
+
+
+class Range(msgspec.Struct, frozen=True):
+    """A span of partition names; None is open."""
+
+    first: str | None = None
+    last: str | None = None
+    with_first: bool = True
+    with_last: bool = False
+
+    def holds(self, name: str) -> bool:
+        if self.first is not None and (name < self.first or (name == self.first and not self.with_first)):
+            return False
+        return self.last is None or name < self.last or (name == self.last and self.with_last)
+
+
+class Statistics:
+    def __init__(self, kernel: Kernel) -> None:
+        self.kernel = kernel
+
+    def of_table(self, permit: Permit) -> list[Statistic]:
+        with self.kernel.store.read() as read:
+            return statistics.of_table(read, permit.node.id)
+
+    def of_partitions(self, permit: Permit, span: Range) -> dict[str, list[Statistic]]:
+        """The statistics of the partitions in a span, by name."""
+        with self.kernel.store.read() as read:
+            found = statistics.of_partitions(read, permit.node.id)
+        by_name: dict[str, list[Statistic]] = {}
+        for one in found:
+            if span.holds(one.partition):
+                by_name.setdefault(one.partition, []).append(one)
+        return by_name
+
+    def update(self, permit: Permit, values: Mapping[str, Any]) -> None:
+        self.update_partitions(permit, {WHOLE: values}, whole=True)
+
+    def update_partitions(
+        self, permit: Permit, values: Mapping[str, Mapping[str, Any]], *, whole: bool = False
+    ) -> None:
+        """Set values of several partitions, all or none."""
+        for partition, named in values.items():
+            _checked(partition, named, whole=whole)
+        with self.kernel.change(permit) as tx:
+            for partition, named in values.items():
+                statistics.put(tx, permit.node.id, partition, named)
+
+    def drop(self, permit: Permit, names: Iterable[str]) -> bool:
+        return self.drop_partitions(permit, {WHOLE: list(names)}, whole=True)
+
+    def drop_partitions(self, permit: Permit, names: Mapping[str, list[str]], *, whole: bool = False) -> bool:
+        """Forget values of several partitions; False if none of them was there."""
+        for partition, named in names.items():
+            _checked(partition, named, whole=whole)
+        with self.kernel.change(permit) as tx:
+            gone = [
+                statistics.drop(tx, permit.node.id, partition, named) for partition, named in names.items()
+            ]
+        return any(gone)
+
+
+def _checked(partition: str, names: Iterable[str], *, whole: bool) -> None:
+    if len(partition) > 512 or (not partition and not whole):
+        raise IllegalArgument("a partition is named by 1 to 512 characters")
+    named = list(names)
+    if not named:
+        raise IllegalArgument("no statistic is named", hint="name at least one")
+    for name in named:
+        if not name.startswith(WRITABLE) or name == WRITABLE or len(name) > 512 or not name.isprintable():
+            raise IllegalArgument(
+                f"statistic '{clip(name)}' cannot be written",
+                hint=f"names that clients write begin with {WRITABLE}",
+            )

@@ -1,0 +1,136 @@
+"""Tables: made, loaded, changed and dropped in the catalog they live in, under the permits of their object."""
+
+import msgspec
+
+from headgate.catalogs import TableCatalog
+from headgate.catalogs.interface import Place, Staged
+from headgate.decide import Op, visible
+from headgate.model import tables as t
+from headgate.model.errors import AlreadyExists, IllegalArgument, NotFound, Unsupported
+from headgate.model.objects import SCHEMA_SEPARATOR, ObjectRef, ObjectType, checked_name, clip
+from headgate.model.principals import Audit
+from headgate.steward.catalogs import Catalogs
+from headgate.steward.kernel import Kernel
+from headgate.steward.ownership import created
+from headgate.steward.permits import Permit
+from headgate.store import objects
+
+
+class KeptTable(msgspec.Struct, frozen=True):
+    """A table as its catalog has it, with who made and changed it as Headgate knows."""
+
+    table: t.LoadedTable
+    audit: Audit
+
+
+class Tables:
+    def __init__(self, kernel: Kernel, catalogs: Catalogs) -> None:
+        self.kernel = kernel
+        self.catalogs = catalogs
+
+    def list(self, permit: Permit) -> list[ObjectRef]:
+        """Those in the schema that the caller may see, by name."""
+        self.adapter(permit)
+        nodes = permit.authority.children_of(permit.node.id, ObjectType.TABLE)
+        seen = visible(permit.authority, permit.caller, Op.LIST_TABLES, nodes)
+        return [permit.ref.child(ObjectType.TABLE, name) for name in sorted(node.name for node in seen)]
+
+    def create(self, permit: Permit, definition: t.TableDefinition) -> KeptTable:
+        """Make a table in the schema of the permit; who makes it becomes its owner."""
+        name = checked_name(definition.name, "table")
+        adapter = self.adapter(permit)
+        if permit.authority.child(permit.node.id, ObjectType.TABLE, name) is not None:
+            raise AlreadyExists(f"table '{clip(name)}' already exists", about=ObjectType.TABLE)
+        staged = adapter.create_table(Place(_segments(permit.ref), name), definition)
+        with self.kernel.change(permit) as tx, _Abandoned(staged):
+            record = created(tx, permit, ObjectType.TABLE, name)
+            staged.commit(tx, record.id)
+        return KeptTable(staged.table, record.audit)
+
+    def load(self, permit: Permit) -> KeptTable:
+        with self.kernel.store.read() as read:
+            record = objects.present(read, permit.node.id)
+        return KeptTable(self.adapter(permit).load_table(place_of(permit)), record.audit)
+
+    def alter(
+        self, permit: Permit, changes: tuple[t.TableChange, ...], into: tuple[Permit, Permit] | None = None
+    ) -> KeptTable:
+        """Change a table, all changes or none.
+
+        A table goes to another schema only with two more permits: to drop it here and to create it there. Who owns
+        the other schema would else gain a table by moving it.
+        """
+        with self.kernel.store.read() as read:
+            before = objects.present(read, permit.node.id)
+        name = _new_name(permit, changes, into)
+        place = Place(_segments(permit.ref.parent), permit.ref.name, before.id)
+        staged = self.adapter(permit).alter_table(place, changes)
+        permits = (permit,) if into is None else (permit, *into)
+        with self.kernel.change(*permits) as tx, _Abandoned(staged):
+            staged.commit(tx, before.id)
+            target = None if into is None else into[1].node.id
+            objects.alter(tx, before, parent=target, name=name)
+            record = objects.present(tx, before.id)
+        definition = msgspec.structs.replace(staged.table.definition, name=record.name)
+        return KeptTable(msgspec.structs.replace(staged.table, definition=definition), record.audit)
+
+    def drop(self, permit: Permit, *, purge: bool) -> None:
+        """Forget a table; purging deletes its files as well."""
+        staged = self.adapter(permit).drop_table(place_of(permit), purge=purge)
+        with self.kernel.change(permit) as tx, _Abandoned(staged):
+            staged.commit(tx, permit.node.id)
+            objects.drop(tx, permit.node.id)
+        staged.finish()
+
+    def field_id(self, permit: Permit, column: str) -> int:
+        """The id of a column of the permit's table, which outlives a rename."""
+        found = self.adapter(permit).load_table(place_of(permit)).fields.get(column)
+        if found is None:
+            raise NotFound(f"column '{clip(column)}' does not exist", about=ObjectType.COLUMN)
+        return found
+
+    def adapter(self, permit: Permit) -> TableCatalog:
+        """The catalog that holds the table or the schema of a permit, if it holds tables at all."""
+        adapter = self.catalogs.adapter(permit)
+        if not isinstance(adapter, TableCatalog):
+            raise Unsupported(
+                f"catalog '{clip(permit.ref.path[0])}' holds no tables", hint="use a relational catalog"
+            )
+        return adapter
+
+
+class _Abandoned:
+    """Takes a staged change back if its transaction fails before it is committed."""
+
+    def __init__(self, staged: Staged) -> None:
+        self.staged = staged
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: type[BaseException] | None, error: object, trace: object) -> None:
+        if kind is not None:
+            self.staged.abandon()
+
+
+def _segments(schema: ObjectRef) -> tuple[str, ...]:
+    return tuple(schema.name.split(SCHEMA_SEPARATOR))
+
+
+def place_of(permit: Permit) -> Place:
+    """Where the table of a permit is."""
+    return Place(_segments(permit.ref.parent), permit.ref.name, permit.node.id)
+
+
+def _new_name(
+    permit: Permit, changes: tuple[t.TableChange, ...], into: tuple[Permit, Permit] | None
+) -> str | None:
+    renames = [change for change in changes if isinstance(change, t.RenameTable)]
+    if not renames:
+        return None
+    last = renames[-1]
+    here = permit.ref.parent
+    moved = last.new_schema_name not in (None, "", here.name)
+    if moved != (into is not None):
+        raise IllegalArgument("a table moves once in a list of updates", hint="send the moves one by one")
+    return checked_name(last.new_name, "table")

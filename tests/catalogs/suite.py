@@ -1,0 +1,238 @@
+"""What every catalog of tables must do, whatever is behind it. Run over each adapter by `test_adapters.py`."""
+
+import pytest
+
+from headgate.catalogs.interface import Place, Staged, TableCatalog
+from headgate.model import tables as t
+from headgate.model.errors import AlreadyExists, Conflict, IllegalArgument, NotFound, Unsupported
+from headgate.model.objects import ObjectType
+from headgate.store import Store, objects
+
+TYPES: tuple[t.DataType, ...] = (
+    "boolean",
+    "integer",
+    "long",
+    "float",
+    "double",
+    "decimal(10,2)",
+    "date",
+    "time",
+    "timestamp",
+    "timestamp_tz",
+    "string",
+    "uuid",
+    "fixed(16)",
+    "binary",
+    t.ListType("string", False),
+    t.MapType("string", "long", True),
+    t.StructType((t.StructField("a", "integer", False, "c"), t.StructField("b", t.ListType("date")))),
+    t.MapType("string", t.StructType((t.StructField("deep", t.ListType(t.ListType("long"))),))),
+)
+
+
+class Opened:
+    """An adapter with a store for its object rows, as the steward would use it."""
+
+    def __init__(self, catalog: TableCatalog, store: Store) -> None:
+        self.catalog = catalog
+        self.store = store
+        with store.write("test", "prepare") as tx:
+            self.metalake = objects.create(tx, 0, 0, ObjectType.METALAKE, "lake")
+            self.schema = objects.create(tx, self.metalake, self.metalake, ObjectType.SCHEMA, "s")
+
+    def create(self, definition: t.TableDefinition) -> Place:
+        staged = self.catalog.create_table(Place(("s",), definition.name), definition)
+        with self.store.write("test", "create") as tx:
+            id = objects.create(tx, self.schema, self.metalake, ObjectType.TABLE, definition.name)
+            staged.commit(tx, id)
+        return Place(("s",), definition.name, id)
+
+    def commit(self, staged: Staged, at: Place) -> t.LoadedTable:
+        with self.store.write("test", "commit") as tx:
+            staged.commit(tx, at.object)
+        return staged.table
+
+    def alter(self, at: Place, *changes: t.TableChange) -> t.LoadedTable:
+        return self.commit(self.catalog.alter_table(at, changes), at)
+
+
+def table(*columns: tuple[str, t.DataType], **more: object) -> t.TableDefinition:
+    """A table of these columns."""
+    made = tuple(t.Column(name, type) for name, type in columns)
+    return t.TableDefinition("t", made, **more)  # type: ignore[arg-type]
+
+
+class CatalogSuite:
+    """Tests take `opened`, which a subclass provides."""
+
+    def test_answers_a_connection_test(self, opened: Opened) -> None:
+        opened.catalog.test()
+
+    def test_every_type_comes_back_as_it_went_in(self, opened: Opened) -> None:
+        definition = table(*((f"c{n}", type) for n, type in enumerate(TYPES)))
+        at = opened.create(definition)
+        loaded = opened.catalog.load_table(at)
+        assert loaded.definition.columns == definition.columns
+        assert len(set(loaded.fields.values())) == len(TYPES)
+
+    def test_comments_nullability_and_properties_come_back(self, opened: Opened) -> None:
+        columns = (t.Column("id", "long", "the key", nullable=False), t.Column("name", "string"))
+        at = opened.create(t.TableDefinition("t", columns, "a table", {"k": "v"}))
+        loaded = opened.catalog.load_table(at).definition
+        assert loaded.columns == columns
+        assert (loaded.comment, loaded.properties["k"]) == ("a table", "v")
+
+    def test_partitioning_and_sort_order_come_back(self, opened: Opened) -> None:
+        steps = (
+            t.Partitioning("identity", field_name=("region",)),
+            t.Partitioning("day", field_name=("at",)),
+            t.Partitioning("bucket", field_names=(("id",),), num_buckets=16),
+            t.Partitioning("truncate", field_name=("name",), width=4),
+        )
+        id = t.Expression("field", field_name=("id",))
+        number = t.Expression("literal", data_type="integer", value="8")
+        orders = (
+            t.SortOrder(id, "desc", "nulls_last"),
+            t.SortOrder(
+                t.Expression("function", function_name="bucket", func_args=(number, id)), "asc", "nulls_first"
+            ),
+        )
+        columns = (("id", "long"), ("region", "string"), ("at", "timestamp_tz"), ("name", "string"))
+        at = opened.create(table(*columns, partitioning=steps, sort_orders=orders))
+        loaded = opened.catalog.load_table(at).definition
+        assert loaded.partitioning == steps
+        assert loaded.sort_orders == orders
+
+    def test_columns_keep_their_ids_through_every_change(self, opened: Opened) -> None:
+        at = opened.create(table(("a", "integer"), ("b", "string"), ("c", "float")))
+        before = opened.catalog.load_table(at).fields
+        after = opened.alter(
+            at,
+            t.AddColumn(("d",), t.StructType((t.StructField("x", "long"),)), "new", t.After("a")),
+            t.RenameColumn(("a",), "key"),
+            t.UpdateColumnType(("key",), "long"),
+            t.UpdateColumnComment(("b",), "text"),
+            t.UpdateColumnPosition(("c",), "first"),
+            t.AddColumn(("d", "y"), "string"),
+            t.DeleteColumn(("b",)),
+            t.DeleteColumn(("nothing",), True),
+        )
+        loaded = opened.catalog.load_table(at)
+        assert loaded == after
+        columns = loaded.definition.columns
+        assert [column.name for column in columns] == ["c", "key", "d"]
+        assert columns[1].type == "long"
+        struct = columns[2].type
+        assert isinstance(struct, t.StructType)
+        assert [field.name for field in struct.fields] == ["x", "y"]
+        assert loaded.fields["key"] == before["a"]
+        assert loaded.fields["c"] == before["c"]
+        # What came after the drop of b gets none of its ids.
+        again = opened.alter(at, t.AddColumn(("b",), "string"))
+        assert again.fields["b"] not in before.values()
+
+    def test_a_later_change_of_a_list_sees_the_earlier_ones(self, opened: Opened) -> None:
+        at = opened.create(table(("a", "integer"), ("b", "string")))
+        opened.alter(
+            at, t.RenameColumn(("a",), "x"), t.RenameColumn(("b",), "a"), t.RenameColumn(("x",), "b")
+        )
+        columns = opened.catalog.load_table(at).definition.columns
+        assert [(column.name, column.type) for column in columns] == [("b", "integer"), ("a", "string")]
+
+    def test_comment_and_properties_change(self, opened: Opened) -> None:
+        at = opened.create(table(("a", "integer"), comment="old", properties={"k": "v", "x": "y"}))
+        opened.alter(at, t.UpdateComment("new"), t.SetProperty("k", "w"), t.RemoveProperty("x"))
+        loaded = opened.catalog.load_table(at).definition
+        assert (loaded.comment, loaded.properties["k"]) == ("new", "w")
+        assert "x" not in loaded.properties
+
+    @pytest.mark.parametrize(
+        ("change", "error"),
+        [
+            (t.RenameColumn(("none",), "x"), NotFound),
+            (t.DeleteColumn(("none",)), NotFound),
+            (t.RenameColumn(("a",), "b"), AlreadyExists),
+            (t.AddColumn(("b",), "string"), AlreadyExists),
+            (t.AddColumn(("z",), "string", nullable=False), IllegalArgument),
+            (t.AddColumn(("z",), "string", auto_increment=True), IllegalArgument),
+            (t.AddColumn(("z",), "string", None, t.After("none")), NotFound),
+            (t.AddColumn(("z",), "string", None, "middle"), IllegalArgument),
+            (t.AddColumn(("a", "z"), "string"), IllegalArgument),
+            (t.AddColumn(("",), "string"), IllegalArgument),
+            (t.UpdateColumnType(("b",), "integer"), IllegalArgument),
+            (t.UpdateColumnNullability(("b",), False), IllegalArgument),
+            (t.UpdateColumnAutoIncrement(("b",), True), IllegalArgument),
+            (t.UpdateColumnDefaultValue(("b",), t.Expression("literal", "string", "x")), IllegalArgument),
+            (t.DeleteColumn(("region",)), IllegalArgument),
+            (t.AddIndex(t.Index("primary_key", (("a",),))), IllegalArgument),
+            (t.SetProperty("write.data.path", "s3://elsewhere/x"), IllegalArgument),
+            (t.SetProperty("write.metadata.path", "file:///etc"), IllegalArgument),
+            (t.SetProperty("write.py-location-provider.impl", "os.system"), IllegalArgument),
+            (t.SetProperty("location", "file:///etc"), IllegalArgument),
+        ],
+    )
+    def test_a_change_that_is_refused_changes_nothing(
+        self, opened: Opened, change: t.TableChange, error: type[Exception]
+    ) -> None:
+        region = (t.Partitioning("identity", field_name=("region",)),)
+        at = opened.create(
+            table(("a", "integer"), ("b", "string"), ("region", "string"), partitioning=region)
+        )
+        before = opened.catalog.load_table(at)
+        with pytest.raises(error):
+            opened.catalog.alter_table(at, (t.UpdateComment("x"), change))
+        assert opened.catalog.load_table(at) == before
+
+    @pytest.mark.parametrize(
+        "wrong",
+        [
+            table(),
+            table(("a", "integer"), ("a", "string")),
+            table(("a", "char(3)")),
+            table(("a", "integer unsigned")),
+            table(("a", "decimal(99,2)")),
+            table(("a", "byte")),
+            table(("a", "nonsense")),
+            table(("a", t.UnionType(("string", "long")))),
+            table(("a", "integer"), indexes=(t.Index("primary_key", (("a",),)),)),
+            table(("a", "integer"), distribution=t.Distribution("hash", 4)),
+            table(("a", "integer"), partitioning=(t.Partitioning("list", field_name=("a",)),)),
+            table(("a", "integer"), partitioning=(t.Partitioning("day", field_name=("a",)),)),
+            table(("a", "integer"), partitioning=(t.Partitioning("bucket", field_names=(("a",),)),)),
+            table(("a", "integer"), properties={"format-version": "9"}),
+            table(("a", "integer"), properties={"location": "file:///etc"}),
+            t.TableDefinition("t", (t.Column("a", "long", auto_increment=True),)),
+            t.TableDefinition("t", (t.Column("a", "long", default_value=t.Expression("literal")),)),
+        ],
+    )
+    def test_a_table_that_cannot_be_is_refused(self, opened: Opened, wrong: t.TableDefinition) -> None:
+        with pytest.raises(IllegalArgument) as refused:
+            opened.catalog.create_table(Place(("s",), "t"), wrong)
+        assert refused.value.message
+
+    def test_types_nested_too_deeply_are_refused(self, opened: Opened) -> None:
+        deep: t.DataType = "string"
+        for _ in range(100):
+            deep = t.ListType(deep)
+        with pytest.raises(IllegalArgument, match="deep"):
+            opened.catalog.create_table(Place(("s",), "t"), table(("a", deep)))
+
+    def test_a_dot_in_a_name_is_not_nesting(self, opened: Opened) -> None:
+        at = opened.create(table(("a.b", "string"), ("c", "string")))
+        with pytest.raises(NotFound):
+            opened.catalog.alter_table(at, (t.DeleteColumn(("a", "b")),))
+
+    def test_of_two_changes_made_from_the_same_state_one_is_refused(self, opened: Opened) -> None:
+        at = opened.create(table(("a", "integer")))
+        first = opened.catalog.alter_table(at, (t.AddColumn(("b",), "string"),))
+        second = opened.catalog.alter_table(at, (t.AddColumn(("c",), "string"),))
+        opened.commit(first, at)
+        with pytest.raises(Conflict):
+            opened.commit(second, at)
+        second.abandon()
+        assert list(opened.catalog.load_table(at).fields) == ["a", "b"]
+
+    def test_a_table_without_partitions_has_none_to_list(self, opened: Opened) -> None:
+        at = opened.create(table(("a", "integer")))
+        with pytest.raises(Unsupported):
+            opened.catalog.partitions(at)
