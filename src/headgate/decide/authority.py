@@ -117,8 +117,12 @@ class Authority:
 
     def find(self, ref: ObjectRef) -> Node | None:
         """The object of that name; for a column, its table."""
-        found = self.nearest(ref)
-        return found[-1] if found and len(found) == depth(ref) else None
+        node = self.metalake(ref.metalake)
+        for type, name in steps(ref):
+            if node is None:
+                return None
+            node = self.child(node.id, type, name)
+        return node
 
     def nearest(self, ref: ObjectRef) -> list[Node]:
         """The objects on the way to that name, from the metalake down, as far as they exist."""

@@ -233,6 +233,9 @@ class Op(enum.Enum):
     def __repr__(self) -> str:
         return f"Op.{self.name}"
 
+    # Every check looks its operation up; the hash of an enum by name would be a call of its own.
+    __hash__ = object.__hash__
+
 
 def _compile(op: Op) -> Operation:
     """Work the masks out once, with membership of the metalake as a part of every condition below it."""

@@ -15,6 +15,7 @@ _USE_CATALOG: Final = Privilege.USE_CATALOG.bit
 _CATALOG_NOT_DENIED: Final = int(Fact.CATALOG_NOT_DENIED)
 _SELF: Final = int(Fact.SELF)
 _MEMBER: Final = int(Fact.MEMBER)
+_SERVICE_ADMIN: Final = int(Fact.SERVICE_ADMIN)
 
 _PLACE: Final[dict[ObjectType, int]] = {
     type: int(
@@ -38,6 +39,9 @@ def facts(authority: Authority, caller: Caller, node: Node) -> int:
     known = caller.facts
     if not known & _MEMBER:
         return known
+    if node.chain[0][0] != caller.metalake:
+        # INVARIANT: a caller is somebody only in the metalake they were compiled for.
+        return known & _SERVICE_ADMIN
     allow = deny = 0
     owner_of = authority.owners.get
     principals = caller.principals
@@ -85,17 +89,23 @@ def visible(authority: Authority, caller: Caller, op: Op, nodes: Iterable[Node])
     the parent is only reused where the node itself can add nothing.
     """
     shown = OPERATIONS[op].shown
-    above: dict[int, int] = {}
-    named = (*caller.grants, *caller.denies_only)
-    for node in nodes:
-        id = node.id
-        said = id in caller.roles or any(id in grants for grants in named)
-        if not said and authority.owners.get(id) not in caller.principals:
-            # Nothing is said of this very object: it shares the answer of its untouched siblings.
-            known = above.get(node.parent)
-            if known is None:
-                known = above[node.parent] = facts(authority, caller, node)
+    entries = list(nodes)
+    ids = {node.id for node in entries}
+    named = set(caller.roles & ids)
+    for grants in (*caller.grants, *caller.denies_only):
+        named |= grants.keys() & ids
+    owner_of = authority.owners.get
+    principals = caller.principals
+    above: dict[tuple[int, ObjectType], bool] = {}
+    for node in entries:
+        if node.id in named or owner_of(node.id) in principals:
+            answer = satisfied(shown, facts(authority, caller, node))
         else:
-            known = facts(authority, caller, node)
-        if satisfied(shown, known):
+            # Nothing is said of this very object: it shares the answer of its untouched siblings.
+            place = (node.parent, node.type)
+            known = above.get(place)
+            if known is None:
+                known = above[place] = satisfied(shown, facts(authority, caller, node))
+            answer = known
+        if answer:
             yield node

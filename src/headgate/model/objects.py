@@ -28,6 +28,9 @@ class ObjectType(enum.StrEnum):
     JOB_TEMPLATE = "job_template"
     JOB = "job"
 
+    # Types are part of the keys that names are looked up by: hash as the text they equal, not by a call of its own.
+    __hash__ = str.__hash__
+
     @classmethod
     def parse(cls, text: str) -> "ObjectType":
         """Read a type as clients write it, in any case."""
