@@ -45,7 +45,7 @@ def renamed(facts: Facts, names: PrincipalMap) -> set[Fact]:
     to = {principal: names.of(principal) or principal for principal in facts.principals}
     result: set[Fact] = set()
     for fact in facts:
-        changes = {}
+        changes: dict[str, object] = {}
         for field in ("principal", "of", "who", "holder"):
             if hasattr(fact, field):
                 changes[field] = to[getattr(fact, field)]

@@ -34,7 +34,9 @@ class Target(Protocol):
     """What a push needs of a connector."""
 
     name: str
-    capabilities: Capabilities
+
+    @property
+    def capabilities(self) -> Capabilities: ...
 
     def read(self) -> Reading: ...
 
