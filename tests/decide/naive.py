@@ -288,6 +288,9 @@ RULES: dict[str, Rule] = {
     "ADD_GROUP": _metalake_or("MANAGE_GROUPS"),
     "REMOVE_GROUP": _metalake_or("MANAGE_GROUPS"),
     "SET_GROUP_MEMBERS": _metalake_or("MANAGE_GROUPS"),
+    "SET_USER_ATTRIBUTES": lambda q: (
+        q.owns_any("metalake") or (q.at_metalake("MANAGE_USERS") and q.at_metalake("MANAGE_GRANTS"))
+    ),
     "LIST_ROLES": _member,
     "CREATE_ROLE": _metalake_or("CREATE_ROLE"),
     "GET_ROLE": _get_role,

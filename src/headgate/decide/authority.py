@@ -1,7 +1,7 @@
 """The compiled state of one revision: who is who, what lies where, who holds, grants and owns what.
 
 An `Authority` never changes. `applied` gives the next one, sharing everything that the changes do not touch, so a
-reader keeps a consistent view for as long as it holds one and a grant costs the role it touches, not the million others.
+reader keeps a consistent view for as long as it holds one and a grant costs the object it touches, not the million others.
 """
 
 from collections import defaultdict
@@ -25,8 +25,19 @@ _OWNS: Final = {
 }
 
 
+Grants = dict[int, Masks]
+"""What roles allow and deny on one object, by role id. Never changed once it is in an authority."""
+
+_NO_GRANTS: Final[Grants] = {}
+
+
 class Node(msgspec.Struct, frozen=True):
-    """An object in the tree. `chain` runs from the metalake to the object itself: each id and the fact of owning it."""
+    """An object in the tree, with its owner and what roles say of it.
+
+    `chain` runs from the metalake to the object itself: each id and the fact of owning it. Grants are kept by object and
+    not by role, because a check looks at few objects: those above the leaf are asked for all the time and stay near the
+    processor, whereas the grants of a role lie scattered among a million others.
+    """
 
     id: int
     type: ObjectType
@@ -34,10 +45,23 @@ class Node(msgspec.Struct, frozen=True):
     parent: int
     chain: tuple[tuple[int, int], ...]
     in_use: bool = True
+    owner: int | None = None
+    grants: Grants = {}
 
     @property
     def metalake(self) -> int:
         return self.chain[0][0]
+
+    def effects(self, roles: frozenset[int], inactive: frozenset[int]) -> tuple[int, int]:
+        """What these roles allow and deny on this very object; of inactive ones only what they deny counts."""
+        allow = deny = 0
+        for role in roles:
+            masks = self.grants.get(role)
+            if masks is not None:
+                deny |= masks.deny
+                if role not in inactive:
+                    allow |= masks.allow
+        return allow, deny
 
 
 class Member(msgspec.Struct, frozen=True):
@@ -51,10 +75,6 @@ class Member(msgspec.Struct, frozen=True):
     attributes: Attributes = {}
 
 
-Grants = dict[int, Masks]
-"""What one role allows and denies, by object id. Never changed once it is in an authority."""
-
-
 class Caller(msgspec.Struct, frozen=True):
     """An identity seen from one metalake: its principals, the grants of its roles, and what holds of it everywhere."""
 
@@ -63,10 +83,14 @@ class Caller(msgspec.Struct, frozen=True):
     member: int | None
     principals: frozenset[int]
     roles: frozenset[int]
-    grants: tuple[Grants, ...]
-    denies_only: tuple[Grants, ...]
+    """Every role held, active or not."""
+    inactive: frozenset[int]
     """Roles that are held but not active: what they deny still counts."""
     facts: int
+    """Includes owning the metalake."""
+    allow: int = 0
+    deny: int = 0
+    """What the roles allow and deny on the metalake itself, which every object is under."""
 
 
 class Authority:
@@ -80,9 +104,7 @@ class Authority:
         "member_ids",
         "members",
         "objects",
-        "owners",
         "revision",
-        "roles",
         "service_admins",
     )
 
@@ -90,13 +112,11 @@ class Authority:
         self.revision = revision
         self.service_admins = service_admins
         self.objects: Map[int, Node] = Map()
-        self.children: Map[tuple[int, ObjectType], Map[str, int]] = Map()
+        self.children: Map[tuple[int, ObjectType], Map[str, Node]] = Map()
         self.members: Map[int, Member] = Map()
         self.member_ids: Map[tuple[int, PrincipalKind, str], int] = Map()
         self.held: Map[int, frozenset[int]] = Map()
         self.groups_of: Map[int, frozenset[int]] = Map()
-        self.roles: Map[int, Grants] = Map()
-        self.owners: Map[int, int] = Map()
         self._callers: dict[tuple[Identity, int], Caller] = {}
 
     # -- names ------------------------------------------------------------------------------------------------
@@ -106,14 +126,11 @@ class Authority:
 
     def child(self, parent: int, type: ObjectType, name: str) -> Node | None:
         names = self.children.get((parent, type))
-        found = None if names is None else names.get(name)
-        return None if found is None else self.objects[found]
+        return None if names is None else names.get(name)
 
     def children_of(self, parent: int, type: ObjectType) -> Iterator[Node]:
         names = self.children.get((parent, type))
-        if names is not None:
-            for found in names.values():
-                yield self.objects[found]
+        return iter(()) if names is None else names.values()
 
     def find(self, ref: ObjectRef) -> Node | None:
         """The object of that name; for a column, its table."""
@@ -172,7 +189,7 @@ class Authority:
         admin = int(Fact.SERVICE_ADMIN) if identity.user in self.service_admins else 0
         user = self.member(metalake, PrincipalKind.USER, identity.user)
         if user is None or not user.enabled:
-            return Caller(identity, metalake, None, frozenset(), frozenset(), (), (), admin)
+            return Caller(identity, metalake, None, frozenset(), frozenset(), frozenset(), admin)
         principals = self.principals_of(user, identity.groups)
         roles = frozenset().union(*(self.held.get(p) or frozenset() for p in principals))
         active = roles
@@ -187,15 +204,17 @@ class Authority:
                     hint="name only roles you hold as active",
                 )
             active = frozenset(role.id for role in names.values() if role is not None)
+        top = self.objects[metalake]
+        owns = int(Fact.OWNS_METALAKE) if top.owner in principals else 0
         return Caller(
             identity,
             metalake,
             user.id,
             principals,
             roles,
-            self._grants(active),
-            self._grants(roles - active),
-            admin | int(Fact.MEMBER),
+            roles - active,
+            admin | int(Fact.MEMBER) | owns,
+            *top.effects(roles, roles - active),
         )
 
     def principals_of(self, user: Member, claimed: Iterable[str]) -> frozenset[int]:
@@ -214,9 +233,6 @@ class Authority:
                     waiting.append(group)
         return frozenset(found)
 
-    def _grants(self, roles: Iterable[int]) -> tuple[Grants, ...]:
-        return tuple(grants for role in roles if (grants := self.roles.get(role)))
-
     # -- the next revision ------------------------------------------------------------------------------------
 
     def applied(self, changes: Iterable[c.Change], revision: int) -> "Authority":
@@ -228,20 +244,14 @@ class Authority:
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Authority) and all(
-            getattr(self, part) == getattr(other, part)
-            for part in (
-                "objects",
-                "children",
-                "members",
-                "member_ids",
-                "held",
-                "groups_of",
-                "roles",
-                "owners",
-            )
+            getattr(self, part) == getattr(other, part) for part in _PARTS
         )
 
     __hash__ = None  # type: ignore[assignment]
+
+
+_PARTS: Final = ("objects", "children", "members", "member_ids", "held", "groups_of")
+"""What an authority is made of, and what two of the same state have in common."""
 
 
 def steps(ref: ObjectRef) -> list[tuple[ObjectType, str]]:
@@ -250,11 +260,14 @@ def steps(ref: ObjectRef) -> list[tuple[ObjectType, str]]:
         return []
     if ref.type is ObjectType.COLUMN:
         return steps(ref.parent)
-    if len(ref.path) == 1:
-        return [(ref.type, ref.path[0])]
-    schema = [(ObjectType.SCHEMA, name) for name in ref.path[1].split(SCHEMA_SEPARATOR)]
-    way = [(ObjectType.CATALOG, ref.path[0]), *schema]
-    return way if len(ref.path) == 2 else [*way, (ref.type, ref.path[2])]
+    path = ref.path
+    if len(path) == 1:
+        return [(ref.type, path[0])]
+    way = [(ObjectType.CATALOG, path[0])]
+    way += [(ObjectType.SCHEMA, name) for name in path[1].split(SCHEMA_SEPARATOR)]
+    if len(path) > 2:
+        way.append((ref.type, path[2]))
+    return way
 
 
 def depth(ref: ObjectRef) -> int:
@@ -276,6 +289,7 @@ class _Draft:
         self.edits: dict[str, _Edits] = defaultdict(dict)
         self.names: dict[tuple[int, ObjectType], _Edits] = defaultdict(dict)
         self.grants: dict[int, Grants] = {}
+        self.owners: dict[int, int | None] = {}
 
     def _get(self, part: str, key: object) -> object | None:
         pending = self.edits[part].get(key)
@@ -299,19 +313,20 @@ class _Draft:
                     self.edits["members"][id] = _GONE
                     self.edits["member_ids"][gone.metalake, gone.kind, gone.name] = _GONE
             case c.RoleGrants(role, object, allow, deny):
-                grants = self.grants.get(role)
+                grants = self.grants.get(object)
                 if grants is None:
-                    grants = self.grants[role] = dict(self.base.roles.get(role) or {})
+                    before = self.base.objects.get(object)
+                    grants = self.grants[object] = {} if before is None else dict(before.grants)
                 if allow or deny:
-                    grants[object] = _shared(allow, deny)
+                    grants[role] = _shared(allow, deny)
                 else:
-                    grants.pop(object, None)
+                    grants.pop(role, None)
             case c.RoleHeld(role, principal, held):
                 self._member_set("held", principal, role, held)
             case c.GroupMember(group, member, is_member):
                 self._member_set("groups_of", member, group, is_member)
             case c.OwnerSet(object, principal):
-                self.edits["owners"][object] = _GONE if principal is None else principal
+                self.owners[object] = principal
 
     def _member_set(self, part: str, key: int, value: int, present: bool) -> None:
         now = self._get(part, key)
@@ -330,10 +345,13 @@ class _Draft:
             parent = self._get("objects", put.parent)
             assert isinstance(parent, Node), f"object {put.id} under unknown parent {put.parent}"
             above = parent.chain
-        self.edits["objects"][put.id] = Node(
-            put.id, put.type, put.name, put.parent, (*above, (put.id, own)), put.in_use
+        owner, grants = (before.owner, before.grants) if isinstance(before, Node) else (None, _NO_GRANTS)
+        self._keep(
+            Node(put.id, put.type, put.name, put.parent, (*above, (put.id, own)), put.in_use, owner, grants)
         )
-        self.names[put.parent, put.type][put.name] = put.id
+
+    def _keep(self, node: Node) -> None:
+        self.edits["objects"][node.id] = self.names[node.parent, node.type][node.name] = node
 
     def _drop_object(self, id: int) -> None:
         gone = self._get("objects", id)
@@ -343,12 +361,16 @@ class _Draft:
 
     def finish(self, revision: int) -> Authority:
         result = Authority(revision, self.base.service_admins)
+        for object in self.grants.keys() | self.owners.keys():
+            node = self._get("objects", object)
+            if isinstance(node, Node):
+                owner = self.owners.get(object, node.owner)
+                grants = self.grants.get(object, node.grants) or _NO_GRANTS
+                self._keep(msgspec.structs.replace(node, owner=owner, grants=grants))
         for key, names in self.names.items():
             below = _merge(self.base.children.get(key) or Map(), names)
             self.edits["children"][key] = below if len(below) else _GONE
-        for role, grants in self.grants.items():
-            self.edits["roles"][role] = grants or _GONE
-        for part in ("objects", "children", "members", "member_ids", "held", "groups_of", "roles", "owners"):
+        for part in _PARTS:
             setattr(result, part, _merge(getattr(self.base, part), self.edits.get(part) or {}))
         return result
 

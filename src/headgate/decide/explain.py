@@ -53,13 +53,9 @@ class Source(msgspec.Struct, frozen=True):
 def sources(authority: Authority, caller: Caller, node: Node, privilege: Privilege) -> list[Source]:
     """Every grant of a held role on the way to the object that names this privilege."""
     found = []
-    active = {id(grants) for grants in caller.grants}
     for role in sorted(caller.roles):
-        grants = authority.roles.get(role)
-        if grants is None:
-            continue
         for object, _ in node.chain:
-            masks = grants.get(object)
+            masks = authority.objects[object].grants.get(role)
             if masks is None:
                 continue
             for condition, mask in ((Condition.DENY, masks.deny), (Condition.ALLOW, masks.allow)):
@@ -69,7 +65,7 @@ def sources(authority: Authority, caller: Caller, node: Node, privilege: Privile
                         Source(
                             authority.objects[role].name,
                             privilege.wire,
-                            id(grants) in active,
+                            role not in caller.inactive,
                             level.type,
                             authority.ref(level).full_name,
                             condition,
@@ -172,7 +168,7 @@ def _owners(authority: Authority, caller: Caller, node: Node, fact: Fact) -> lis
     found = []
     for id, _ in node.chain:
         level = authority.objects[id]
-        owner = authority.owners.get(id)
+        owner = level.owner
         if level.type in _OWNED[fact] and owner in caller.principals and owner is not None:
             who = authority.members[owner]
             found.append(f"{who.kind} '{who.name}' owns {level.type} '{authority.ref(level).full_name}'")

@@ -42,21 +42,16 @@ def facts(authority: Authority, caller: Caller, node: Node) -> int:
     if node.chain[0][0] != caller.metalake:
         # INVARIANT: a caller is somebody only in the metalake they were compiled for.
         return known & _SERVICE_ADMIN
-    allow = deny = 0
-    owner_of = authority.owners.get
-    principals = caller.principals
-    for id, own in node.chain:
-        for grants in caller.grants:
-            masks = grants.get(id)
-            if masks is not None:
-                allow |= masks.allow
-                deny |= masks.deny
-        for grants in caller.denies_only:
-            masks = grants.get(id)
-            if masks is not None:
-                deny |= masks.deny
-        if owner_of(id) in principals:
+    allow, deny = caller.allow, caller.deny
+    objects = authority.objects
+    for id, own in node.chain[1:]:
+        level = node if id == node.id else objects[id]
+        if level.owner in caller.principals:
             known |= own
+        if level.grants and not level.grants.keys().isdisjoint(caller.roles):
+            allowed_here, denied_here = level.effects(caller.roles, caller.inactive)
+            allow |= allowed_here
+            deny |= denied_here
     if not deny & _USE_CATALOG:
         known |= _CATALOG_NOT_DENIED
     if node.type is ObjectType.ROLE and node.id in caller.roles:
@@ -89,23 +84,21 @@ def visible(authority: Authority, caller: Caller, op: Op, nodes: Iterable[Node])
     the parent is only reused where the node itself can add nothing.
     """
     shown = OPERATIONS[op].shown
-    entries = list(nodes)
-    ids = {node.id for node in entries}
-    named = set(caller.roles & ids)
-    for grants in (*caller.grants, *caller.denies_only):
-        named |= grants.keys() & ids
-    owner_of = authority.owners.get
-    principals = caller.principals
-    above: dict[tuple[int, ObjectType], bool] = {}
-    for node in entries:
-        if node.id in named or owner_of(node.id) in principals:
-            answer = satisfied(shown, facts(authority, caller, node))
-        else:
-            # Nothing is said of this very object: it shares the answer of its untouched siblings.
-            place = (node.parent, node.type)
-            known = above.get(place)
-            if known is None:
-                known = above[place] = satisfied(shown, facts(authority, caller, node))
-            answer = known
-        if answer:
+    principals, roles = caller.principals, caller.roles
+    sibling: Node | None = None
+    siblings_shown = False
+    for node in nodes:
+        if (
+            node.owner in principals
+            or (node.grants and not node.grants.keys().isdisjoint(roles))
+            or node.id in roles
+        ):
+            if satisfied(shown, facts(authority, caller, node)):
+                yield node
+            continue
+        # Nothing is said of this very object to this caller: it shares the answer of its untouched siblings.
+        if sibling is None or node.parent != sibling.parent or node.type is not sibling.type:
+            sibling = node
+            siblings_shown = satisfied(shown, facts(authority, caller, node))
+        if siblings_shown:
             yield node

@@ -62,7 +62,7 @@ class Roles:
                 )
             return []
         nodes = authority.children_of(permit.node.id, ObjectType.ROLE)
-        return _names(permit, (role for role in nodes if node.id in (authority.roles.get(role.id) or {})))
+        return _names(permit, (role for role in nodes if role.id in node.grants))
 
     def create(
         self, permit: Permit, name: str, properties: dict[str, str], securables: Iterable[Securable]

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import msgspec
 from sqlalchemy import Connection, Engine, create_engine, event, insert, make_url, select, update
-from sqlalchemy.exc import IntegrityError, OperationalError, SQLAlchemyError
+from sqlalchemy.exc import IntegrityError, OperationalError, ProgrammingError, SQLAlchemyError
 
 from headgate.model.changes import Change
 from headgate.model.errors import Conflict, Unavailable
@@ -174,7 +174,12 @@ def _unavailable(url: Any) -> Iterator[None]:
         raise Conflict(
             "somebody else changed the same thing at the same time", hint="read it again and retry"
         ) from error
-    except OperationalError as error:
+    except (OperationalError, ProgrammingError) as error:
+        if any(text in str(error.orig) for text in ("no such table", 'relation "state" does not exist')):
+            raise Unavailable(
+                f"the store {url.render_as_string(hide_password=True)} is empty",
+                hint="start 'headgate serve', which prepares it",
+            ) from error
         if "could not serialize" in str(error) or "deadlock" in str(error):
             raise Conflict(
                 "somebody else changed the same thing at the same time", hint="read it again and retry"

@@ -1,0 +1,139 @@
+"""A real PostgreSQL for tests: started in a folder of its own as an ordinary user, and gone afterwards.
+
+`postgres_server` gives the address of the running server; `postgres_url` gives the URL of a new, empty database in it.
+Import both into the `conftest.py` of the tests that need them, or use `running()` outside of pytest.
+"""
+
+import os
+import secrets
+import shutil
+import socket
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psycopg
+import pytest
+
+_UNPRIVILEGED = ("postgres", "nobody")
+
+
+class NoPostgres(Exception):
+    """There is no PostgreSQL here and none could be installed."""
+
+
+def _binaries() -> Path:
+    """The folder of initdb and pg_ctl; Debian keeps them out of the path."""
+    found = shutil.which("initdb")
+    if found:
+        return Path(found).resolve().parent
+    folders = sorted(
+        Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda p: int(p.parent.parent.name)
+    )
+    if folders:
+        return folders[-1].parent
+    raise NoPostgres("no initdb: install Debian's package 'postgresql'")
+
+
+def _installed() -> Path:
+    try:
+        return _binaries()
+    except NoPostgres:
+        if os.geteuid() != 0 or shutil.which("apt-get") is None:
+            raise
+    done = subprocess.run(
+        ["apt-get", "install", "-y", "-q", "--no-install-recommends", "postgresql"],
+        capture_output=True,
+        env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"},
+        timeout=240,
+    )
+    if done.returncode:
+        raise NoPostgres("Debian's package 'postgresql' could not be installed")
+    return _binaries()
+
+
+def _as_ordinary_user(folder: Path) -> list[str]:
+    """PostgreSQL refuses to run as root: the words before a command that make it somebody else's."""
+    if os.geteuid() != 0:
+        return []
+    for user in _UNPRIVILEGED:
+        try:
+            shutil.chown(folder, user)
+        except LookupError:
+            continue
+        return ["runuser", "-u", user, "--"]
+    raise NoPostgres("no unprivileged user to run PostgreSQL as")
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+@contextmanager
+def running() -> Iterator[str]:
+    """A PostgreSQL server on loopback; gives ``headgate@127.0.0.1:port``."""
+    binaries = _installed()
+    folder = Path(tempfile.mkdtemp(prefix="headgate-pg-"))
+    try:
+        become = _as_ordinary_user(folder)
+        data, port = folder / "data", free_port()
+
+        def run(program: str, *arguments: str) -> None:
+            subprocess.run(
+                [*become, str(binaries / program), *arguments],
+                check=True,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                cwd=folder,
+                timeout=120,
+            )
+
+        run("initdb", "-D", str(data), "-U", "headgate", "-A", "trust", "-E", "UTF8", "--no-sync")
+        options = f"-p {port} -k {folder} -c listen_addresses=127.0.0.1 -c fsync=off -c max_connections=200"
+        run("pg_ctl", "-D", str(data), "-w", "-l", str(folder / "log"), "-o", options, "start")
+        try:
+            yield f"headgate@127.0.0.1:{port}"
+        finally:
+            run("pg_ctl", "-D", str(data), "-w", "-m", "immediate", "stop")
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[str]:
+    server = running()
+    try:
+        address = server.__enter__()
+    except NoPostgres as reason:
+        if os.environ.get("CI") == "true":
+            pytest.fail(f"PostgreSQL is required here: {reason}")
+        pytest.skip(f"without PostgreSQL: {reason}")
+    yield address
+    server.__exit__(None, None, None)
+
+
+def new_database(address: str) -> str:
+    """The URL of a new, empty database."""
+    name = f"t{secrets.token_hex(6)}"
+    with psycopg.connect(f"postgresql://{address}/postgres", autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}".encode())
+    return f"postgresql://{address}/{name}"
+
+
+@pytest.fixture
+def postgres_url(postgres_server: str) -> str:
+    return new_database(postgres_server)
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """An empty store, once on SQLite and once on PostgreSQL."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path}/store.db"
+    url: str = request.getfixturevalue("postgres_url")
+    return url
