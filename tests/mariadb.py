@@ -92,8 +92,8 @@ def running() -> Iterator[Server]:
         server = Server(free_port())
         init = folder / "init.sql"
         init.write_text(
-            f"CREATE USER IF NOT EXISTS '{server.user}'@'127.0.0.1' IDENTIFIED BY '{server.password}';"
-            f"GRANT ALL PRIVILEGES ON *.* TO '{server.user}'@'127.0.0.1' WITH GRANT OPTION;"
+            f"CREATE USER IF NOT EXISTS '{server.user}'@'127.0.0.1' IDENTIFIED BY '{server.password}';\n"
+            f"GRANT ALL PRIVILEGES ON *.* TO '{server.user}'@'127.0.0.1' WITH GRANT OPTION;\n"
         )
         subprocess.run(
             [

@@ -70,7 +70,7 @@ def plan(
     surplus = {fact for fact in current if _removable(fact, owned, mode)} - wanted.facts.all - replaced
     remove = surplus - {present[key(fact)] for fact in refused if key(fact) in present}
 
-    before = effective(current, semantics)
+    before = effective(current.changed(assumed), semantics)
     while True:
         after = effective(current.changed([*add, *assumed], remove | replaced), semantics, current)
         bound = {

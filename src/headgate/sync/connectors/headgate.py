@@ -216,9 +216,7 @@ class _Hand:
         if principal.kind is Kind.ROLE:
             role = objects.find(self.tx, self.root, ObjectType.ROLE, principal.name)
             return None if role is None else role.id
-        found = access.find_principal(
-            self.tx, self.root, PrincipalKind(principal.kind.value), principal.name
-        )
+        found = access.find_principal(self.tx, self.root, PrincipalKind(principal.kind.value), principal.name)
         return None if found is None else found.id
 
     def _id(self, principal: Principal) -> int:

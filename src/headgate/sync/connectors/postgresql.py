@@ -190,7 +190,7 @@ class _Sight:
 
     def _database(self) -> None:
         here = "datname = current_database()"
-        for owner, in self._rows(f"SELECT datdba FROM pg_database WHERE {here}"):
+        for (owner,) in self._rows(f"SELECT datdba FROM pg_database WHERE {here}"):
             self._owned(self.catalog, owner)
         acl = _ACL.format(key="1", from_="pg_database d", acl="d.datacl", code="d", owner="d.datdba")
         for _, grantee, word, option in self._rows(f"{acl} AND {here}"):
@@ -213,7 +213,9 @@ class _Sight:
 
     def _relations(self, schemas: dict[int, Securable]) -> dict[int, Securable]:
         found: dict[int, Securable] = {}
-        query = f"SELECT c.oid, c.relnamespace, c.relname, c.relkind, c.relowner FROM pg_class c WHERE {_KINDS}"
+        query = (
+            f"SELECT c.oid, c.relnamespace, c.relname, c.relkind, c.relowner FROM pg_class c WHERE {_KINDS}"
+        )
         for oid, schema, name, kind, owner in self._rows(query):
             if schema in schemas:
                 type = _T.VIEW if kind in (b"v", b"m", "v", "m") else _T.TABLE
@@ -335,7 +337,7 @@ class _Hand:
         return Applied(Outcome.APPLIED)
 
     def _run(self, text: str, *parts: sql.Composable) -> None:
-        self.connection.execute(sql.SQL(text).format(*parts))  # type: ignore[arg-type]
+        self.connection.execute(sql.SQL(text).format(*parts))
 
     def _one(self, fact: Fact, holds: bool) -> Applied | None:
         match fact:
@@ -359,7 +361,7 @@ class _Hand:
     def _grant(self, holder: Principal, object: Securable, word: str, option: bool, holds: bool) -> None:
         if word not in CAPABILITIES.semantics.natives.get(object.type, {}):
             raise IllegalArgument(f"'{word}' is not a privilege on a {object.type}")
-        privilege: sql.Composable = sql.SQL(word)  # type: ignore[arg-type]
+        privilege: sql.Composable = sql.SQL(word)
         if object.type is _T.COLUMN:
             privilege = sql.SQL("{} ({})").format(privilege, sql.Identifier(object.path[3]))
         if holds:
@@ -378,7 +380,9 @@ class _Hand:
             login = "LOGIN" if principal.kind is Kind.USER else "NOLOGIN"
             self._run(f"CREATE ROLE {{}} {login}", _name(principal))
         elif exists and found is not None and found[0] is not (principal.kind is Kind.USER):
-            raise IllegalArgument(f"'{principal.name}' is there already, as something else than a {principal.kind}")
+            raise IllegalArgument(
+                f"'{principal.name}' is there already, as something else than a {principal.kind}"
+            )
         elif not exists and found is not None:
             self._run("DROP ROLE {}", _name(principal))
 
@@ -418,7 +422,7 @@ class _Hand:
             self._run("CREATE POLICY {} ON {} USING (true)", sql.Identifier(_OPEN), table)
             self._run("ALTER TABLE {} ENABLE ROW LEVEL SECURITY", table)
             self._run("ALTER TABLE {} FORCE ROW LEVEL SECURITY", table)
-        condition = sql.SQL("({})").format(sql.SQL(_expression(rule.sql)))  # type: ignore[arg-type]
+        condition = sql.SQL("({})").format(sql.SQL(_expression(rule.sql)))
         if rule.exempt:
             names = sql.SQL(", ").join(sql.Literal(p.name) for p in rule.exempt)
             condition = sql.SQL("{} OR current_user IN ({})").format(condition, names)
@@ -431,16 +435,18 @@ class _Hand:
             "exempt": [str(p) for p in rule.exempt],
             "qual": self._qual(rule),
         }
-        self._run("COMMENT ON POLICY {} ON {} IS {}", policy, table, sql.Literal(json.dumps({"headgate": told})))
+        self._run(
+            "COMMENT ON POLICY {} ON {} IS {}", policy, table, sql.Literal(json.dumps({"headgate": told}))
+        )
         return None
 
     def _policies(self, table: Securable) -> dict[str, bool]:
         """The policies on a table, and whether a push made each."""
         rows = self.connection.execute(
-            "SELECT p.polname, p.polname = %s OR obj_description(p.oid, 'pg_policy') LIKE '{\\"headgate\\"%%'"
+            "SELECT p.polname, p.polname = %s OR starts_with(obj_description(p.oid, 'pg_policy'), %s)"
             " FROM pg_policy p JOIN pg_class c ON c.oid = p.polrelid JOIN pg_namespace n ON n.oid = c.relnamespace"
             " WHERE n.nspname = %s AND c.relname = %s",
-            [_OPEN, *table.path[1:3]],
+            [_OPEN, '{"headgate"', *table.path[1:3]],
         )
         return {name: bool(own) for name, own in rows}
 
