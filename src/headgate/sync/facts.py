@@ -31,6 +31,9 @@ class Principal(msgspec.Struct, frozen=True, order=True, cache_hash=True):
     kind: Kind
     name: str
 
+    def __repr__(self) -> str:
+        return str(self)
+
     def __str__(self) -> str:
         return f"{self.kind}:{self.name}"
 
@@ -49,6 +52,9 @@ class Securable(msgspec.Struct, frozen=True, order=True, cache_hash=True):
 
     type: ObjectType
     path: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return str(self)
 
     def __str__(self) -> str:
         return f"{self.type}:{'.'.join(self.path)}"
@@ -195,6 +201,9 @@ class Facts:
 
     def __len__(self) -> int:
         return len(self.all)
+
+    def __repr__(self) -> str:
+        return f"Facts({sorted(self.all, key=str)!r})"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Facts) and self.all == other.all

@@ -21,6 +21,7 @@ class Cause(enum.StrEnum):
     GROUP = "the target has no groups: written for the members"
     ROLE = "the target has no roles: written for the holders"
     NESTED = "the target does not nest roles: written for the holders"
+    CYCLE = "they hold each other: written for the members of both"
     DIRECT = "the target grants to roles only: written as a role of one holder"
     EVERYONE = "held by everyone: written for those who are known"
     FUTURE = "written for the objects that exist: new ones are not covered"
@@ -32,7 +33,7 @@ class Cause(enum.StrEnum):
     COLUMN = "the target has no grants on columns"
 
 
-STRUCTURE = frozenset({Cause.GROUP, Cause.ROLE, Cause.NESTED, Cause.DIRECT, Cause.EVERYONE})
+STRUCTURE = frozenset({Cause.GROUP, Cause.ROLE, Cause.NESTED, Cause.CYCLE, Cause.DIRECT, Cause.EVERYONE})
 """Written another way with the same effect on those who are known today."""
 
 

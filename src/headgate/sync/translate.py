@@ -267,15 +267,22 @@ class _Work:
         return self.able.deny and all(
             self.able.semantics.given(g.object.type, g.privilege)
             == self.semantics.given(g.object.type, g.privilege)
-            for g in self.mapped.grants
-            if g.decision is Condition.DENY
+            for g in self._denials()
         )
+
+    def _denials(self) -> list[Grant]:
+        """The denials that take something away; one of a privilege that nobody knows takes nothing."""
+        return [
+            g
+            for g in self.mapped.grants
+            if g.decision is Condition.DENY and self.semantics.given(g.object.type, g.privilege)
+        ]
 
     def carry_over(self) -> None:
         """Groups, roles, memberships and grants, wherever they give nobody more than the source does."""
         denying = set()
         if not self.deny_sayable:
-            denying = {g.holder for g in self.mapped.grants if g.decision is Condition.DENY}
+            denying = {g.holder for g in self._denials()}
         self.apart = self.hidden | {u for u in self.mapped.users if self.mapped.closure(u) & denying}
         """Users for whom a group or role gives too much: they get their own grants only."""
         for holder in denying:
@@ -322,6 +329,10 @@ class _Work:
     def _native_edge(self, who: Principal, of: Principal) -> bool:
         if who not in self.kept or of not in self.kept:
             return False
+        if who.kind is not Kind.USER and who in self.mapped.closure(of):
+            # No system that was seen lets groups or roles hold each other; their members are put into all of them.
+            self.book.note(Cause.CYCLE, who, None, str(of))
+            return False
         return who.kind in self.able.role_holders if of.kind is Kind.ROLE else self.able.groups
 
     def _memberships(self, who: Principal) -> None:
@@ -361,12 +372,6 @@ class _Work:
             return
         holdings = _Holdings((g for g in grants if g.decision is Condition.ALLOW), self.semantics)
         for grant in grants:
-            if grant.decision is Condition.DENY:
-                if grant.object in self.target.present:
-                    self.out.add(msgspec.structs.replace(grant, holder=self.receiver(holder), option=False))
-                else:
-                    self.book.note(Cause.MISSING_OBJECT, holder, grant.object, f"deny {grant.privilege}")
-                continue
             word = word_of(grant.privilege, self.able.system)
             if word == OWNER_WORD:
                 self._own(Owner(grant.object, holder))
@@ -374,6 +379,12 @@ class _Work:
             gives = self.semantics.given(grant.object.type, grant.privilege)
             if not gives:
                 self.book.note(Cause.OPAQUE, holder, grant.object, grant.privilege)
+                continue
+            if grant.decision is Condition.DENY:
+                if grant.object in self.target.present:
+                    self.out.add(msgspec.structs.replace(grant, holder=self.receiver(holder), option=False))
+                else:
+                    self.book.note(Cause.MISSING_OBJECT, holder, grant.object, f"deny {grant.privilege}")
                 continue
             if grant.option and not (self.options.grant_option and self.able.grant_option):
                 self.book.note(Cause.OPTION, holder, grant.object, grant.privilege)
