@@ -1,5 +1,7 @@
 """What every catalog of tables must do, whatever is behind it. Run over each adapter by `test_adapters.py`."""
 
+from contextlib import nullcontext
+
 import pytest
 
 from headgate.catalogs.interface import Place, Staged, TableCatalog
@@ -50,7 +52,7 @@ class Opened:
     def commit(self, staged: Staged, at: Place) -> t.LoadedTable:
         with self.store.write("test", "commit") as tx:
             staged.commit(tx, at.object)
-        return staged.table
+        return staged.result
 
     def alter(self, at: Place, *changes: t.TableChange) -> t.LoadedTable:
         return self.commit(self.catalog.alter_table(at, changes), at)
@@ -164,6 +166,11 @@ class CatalogSuite:
             (t.UpdateColumnAutoIncrement(("b",), True), IllegalArgument),
             (t.UpdateColumnDefaultValue(("b",), t.Expression("literal", "string", "x")), IllegalArgument),
             (t.DeleteColumn(("region",)), IllegalArgument),
+            (t.DeleteColumn(()), NotFound),
+            (t.UpdateColumnType(("s",), t.StructType((t.StructField("b", "string"),))), IllegalArgument),
+            (t.RenameColumn(("s", "x"), "y z"), AlreadyExists),
+            (t.AddColumn(("s.x",), "string"), AlreadyExists),
+            (t.DeleteColumn(("s.x",)), NotFound),
             (t.AddIndex(t.Index("primary_key", (("a",),))), IllegalArgument),
             (t.SetProperty("write.data.path", "s3://elsewhere/x"), IllegalArgument),
             (t.SetProperty("write.metadata.path", "file:///etc"), IllegalArgument),
@@ -175,9 +182,9 @@ class CatalogSuite:
         self, opened: Opened, change: t.TableChange, error: type[Exception]
     ) -> None:
         region = (t.Partitioning("identity", field_name=("region",)),)
-        at = opened.create(
-            table(("a", "integer"), ("b", "string"), ("region", "string"), partitioning=region)
-        )
+        inner = t.StructType((t.StructField("x", "string"), t.StructField("y z", "string")))
+        columns = (("a", "integer"), ("b", "string"), ("region", "string"), ("s", inner))
+        at = opened.create(table(*columns, partitioning=region))
         before = opened.catalog.load_table(at)
         with pytest.raises(error):
             opened.catalog.alter_table(at, (t.UpdateComment("x"), change))
@@ -199,6 +206,21 @@ class CatalogSuite:
             table(("a", "integer"), partitioning=(t.Partitioning("list", field_name=("a",)),)),
             table(("a", "integer"), partitioning=(t.Partitioning("day", field_name=("a",)),)),
             table(("a", "integer"), partitioning=(t.Partitioning("bucket", field_names=(("a",),)),)),
+            table(("a.b", "string"), ("a", t.StructType((t.StructField("b", "string"),)))),
+            table(
+                ("a.b", "string"),
+                ("a", t.StructType((t.StructField("b", "string"),))),
+                partitioning=(t.Partitioning("identity", field_name=("a", "b")),),
+            ),
+            table(("a", t.StructType(()))),
+            table(
+                ("a", t.ListType("integer")), partitioning=(t.Partitioning("identity", field_name=("a",)),)
+            ),
+            table(("a", "integer"), partitioning=(t.Partitioning("identity", field_name=("a",)),) * 2),
+            table(("a", "integer"), sort_orders=(t.SortOrder(t.Expression("literal")),)),
+            table(
+                ("a", "integer"), sort_orders=(t.SortOrder(t.Expression("field", field_name=("a",)), "up"),)
+            ),
             table(("a", "integer"), properties={"format-version": "9"}),
             table(("a", "integer"), properties={"location": "file:///etc"}),
             t.TableDefinition("t", (t.Column("a", "long", auto_increment=True),)),
@@ -221,6 +243,10 @@ class CatalogSuite:
         at = opened.create(table(("a.b", "string"), ("c", "string")))
         with pytest.raises(NotFound):
             opened.catalog.alter_table(at, (t.DeleteColumn(("a", "b")),))
+        inner = t.StructType((t.StructField("b", "string"),))
+        for change in (t.AddColumn(("a",), inner), t.AddColumn(("a",), t.MapType("string", inner))):
+            with pytest.raises(IllegalArgument) if change.type is inner else nullcontext():
+                opened.catalog.alter_table(at, (change,))
 
     def test_of_two_changes_made_from_the_same_state_one_is_refused(self, opened: Opened) -> None:
         at = opened.create(table(("a", "integer")))

@@ -13,7 +13,7 @@ from tests.catalogs.suite import CatalogSuite, Opened
 def opened(request: pytest.FixtureRequest, store: Store, tmp_path: Path) -> Opened:
     match request.param:
         case "native":
-            return Opened(Native(store, str(tmp_path / "warehouse"), "lake", "cat", {}), store)
+            return Opened(Native(store, str(tmp_path / "warehouse"), "lake/cat", {}), store)
     raise AssertionError(request.param)
 
 

@@ -1,5 +1,7 @@
 """Catalogs through the Gravitino door."""
 
+from pathlib import Path
+
 import pytest
 
 from headgate.model.objects import ObjectRef, ObjectType
@@ -143,8 +145,12 @@ def test_a_provider_that_is_not_built_is_refused_and_those_that_are_are_named(ap
     assert api("admin", "GET", CATALOGS).json()["identifiers"] == []
 
 
-def test_a_connection_test_tells_known_failures_with_http_200(api: Api) -> None:
+def test_a_connection_test_tells_known_failures_with_http_200(api: Api, tmp_path: Path) -> None:
     url = f"{CATALOGS}/testConnection"
+    (tmp_path / "file").write_text("not a folder")
+    broken = {"name": "cat", **ICEBERG, "properties": {"warehouse": str(tmp_path / "file")}}
+    failed = api("admin", "POST", url, broken)
+    assert (failed.status_code, failed.json()["type"]) == (200, "ConnectionFailedException")
     assert api("admin", "POST", url, {"name": "cat", **ICEBERG}).json() == {"code": 0}
     wrong = api("admin", "POST", url, {"name": "cat", "type": "relational", "provider": "hive"})
     assert (wrong.status_code, wrong.json()["code"]) == (200, 1001)

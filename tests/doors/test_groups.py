@@ -3,7 +3,7 @@
 import pytest
 
 from tests.conftest import Api
-from tests.doors.lake import BAD_NAMES, LAKE, done, failed, give, refused, securable, settle
+from tests.doors.settled import BAD_NAMES, LAKE, done, failed, give, refused, securable, settle
 
 GROUPS = f"{LAKE}/groups"
 

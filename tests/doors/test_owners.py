@@ -3,7 +3,7 @@
 import pytest
 
 from tests.conftest import Api
-from tests.doors.lake import LAKE, done, failed, give, refused, securable, settle
+from tests.doors.settled import LAKE, done, failed, give, refused, securable, settle
 
 OWNERS = f"{LAKE}/owners"
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import Api
-from tests.doors.lake import LAKE, done, failed, give, refused, securable, settle
+from tests.doors.settled import LAKE, done, failed, give, refused, securable, settle
 
 GRANTS = f"{LAKE}/permissions"
 
@@ -166,3 +166,23 @@ def test_bad_grants_are_refused_and_change_nothing(
     path = path.replace("..", "%2e%2e")
     assert failed(api("admin", "PUT", f"{GRANTS}/roles/r/{path}/grant", body)) == (400, error)
     assert done(api("admin", "GET", f"{LAKE}/roles/r"))["role"]["securableObjects"] == []
+
+
+def test_names_in_paths_mean_only_themselves(api: Api) -> None:
+    use = {"privileges": securable("", "", "use_catalog")["privileges"]}
+    for name in ("x" * 60_000, "%2e%2e", "a%2Fgrant", "%00", "*", "%25", "%0a", "cat%2F..%2Fcat"):
+        for method, path, body in (
+            ("PUT", f"{GRANTS}/users/{name}/grant", {"roleNames": []}),
+            ("PUT", f"{GRANTS}/groups/{name}/revoke", {"roleNames": []}),
+            ("PUT", f"{GRANTS}/roles/{name}/catalog/cat/grant", use),
+            ("PUT", f"{GRANTS}/roles/r/catalog/{name}/grant", use),
+            ("PUT", f"{GRANTS}/roles/{name}", {"overrides": []}),
+            ("GET", f"{LAKE}/roles/{name}", None),
+            ("GET", f"{LAKE}/groups/{name}", None),
+            ("GET", f"{LAKE}/owners/catalog/{name}", None),
+            ("GET", f"{LAKE}/objects/catalog/{name}/roles", None),
+        ):
+            assert failed(api("admin", method, path, body))[0] == 404, (method, path[:80])
+            if "/objects/" not in path:
+                assert refused(api("eve", method, path, body))
+    assert failed(api("admin", "GET", f"{LAKE}/roles/%ff")) == (400, "IllegalArgumentException")

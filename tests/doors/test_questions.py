@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import Api
-from tests.doors.lake import LAKE, done, failed, give, refused, securable, settle
+from tests.doors.settled import LAKE, done, failed, give, refused, securable, settle
 
 CHECK = "/api/headgate/check"
 EXPLAIN = "/api/headgate/explain"
@@ -174,9 +174,13 @@ def test_the_audit_trail_tells_its_owner_what_was_done_and_refused(api: Api) -> 
     assert [e["action"] for e in latest] == ["grant_role"]
     follow = done(api("admin", "GET", f"{AUDIT}&after={changes[0]['id']}&limit=2"))["events"]
     assert [e["id"] for e in follow] == [changes[0]["id"] + 1, changes[0]["id"] + 2]
+    last = latest[0]["at"]
+    assert done(api("admin", "GET", f"{AUDIT}&since={last}"))["events"][-1] == latest[0]
+    assert done(api("admin", "GET", f"{AUDIT}&since=2999-01-01"))["events"] == []
+    assert len(done(api("admin", "GET", f"{AUDIT}&since=2000-01-01T00:00:00%2B02:00"))["events"]) > 5
     assert refused(api("ann", "GET", AUDIT))
     assert refused(api("ann", "GET", "/api/headgate/audit?metalake=none"))
-    for bad in ("&limit=0", "&limit=1001", "&limit=x", "&after=-1", "&allowed=maybe"):
+    for bad in ("&limit=0", "&limit=1001", "&limit=x", "&after=-1", "&allowed=maybe", "&since=now"):
         assert failed(api("admin", "GET", AUDIT + bad)) == (400, "IllegalArgumentException")
     assert failed(api("admin", "GET", "/api/headgate/audit")) == (400, "IllegalArgumentException")
     assert failed(api("admin", "GET", "/api/headgate/none")) == (404, "NotFoundException")

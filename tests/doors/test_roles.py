@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import Api
-from tests.doors.lake import BAD_NAMES, LAKE, done, failed, give, refused, securable, settle
+from tests.doors.settled import BAD_NAMES, LAKE, done, failed, give, refused, securable, settle
 
 ROLES = f"{LAKE}/roles"
 

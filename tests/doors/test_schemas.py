@@ -1,5 +1,7 @@
 """Schemas through the Gravitino door."""
 
+import re
+
 import pytest
 
 from tests.conftest import Api
@@ -80,6 +82,27 @@ def test_privileges_and_ownership_are_inherited_along_nested_schemas(api: Api, p
     people.may("ann", "USE_SCHEMA", "schema", "cat.A:B", deny=True)
     assert api("ann", "GET", f"{SCHEMAS}/A%3AB").status_code == 403
     assert names(api, "ann", "?parentSchema=A") == []
+
+
+def test_a_name_that_the_python_client_encoded_is_the_name_it_meant(api: Api) -> None:
+    api("admin", "POST", SCHEMAS, {"name": "A"})
+    assert api("admin", "POST", SCHEMAS, {"name": "A%3AB"}).json()["schema"]["name"] == "A:B"
+    assert names(api, "admin", "?parentSchema=A") == ["A:B"]
+    for name in ("a%2F%2Fb", "%2E%2E", "a%252Fb", "a%00b", "a%"):
+        assert api("admin", "POST", SCHEMAS, {"name": name}).status_code == 400, name
+
+
+def test_tables_lie_in_nested_schemas(api: Api) -> None:
+    for name in ("A", "A:B"):
+        api("admin", "POST", SCHEMAS, {"name": name})
+    body = {"name": "t", "columns": [{"name": "a", "type": "long"}]}
+    made = api("admin", "POST", f"{SCHEMAS}/A%3AB/tables", body).json()["table"]
+    assert re.search(r"/lake/cat-[0-9a-f]{12}/A/B/t-", made["properties"]["location"])
+    found = api("admin", "GET", f"{SCHEMAS}/A%3AB/tables").json()["identifiers"]
+    assert found == [{"namespace": ["lake", "cat", "A:B"], "name": "t"}]
+    assert api("admin", "GET", f"{SCHEMAS}/A/tables").json()["identifiers"] == []
+    assert api("admin", "DELETE", f"{SCHEMAS}/A?cascade=true").json()["dropped"] is True
+    assert api("admin", "GET", f"{SCHEMAS}/A%3AB/tables/t").json()["type"] == "NoSuchTableException"
 
 
 def test_bad_schema_names_are_refused(api: Api) -> None:

@@ -1,13 +1,15 @@
 """What every catalog can do, whether its tables are kept here or in somebody else's system."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
 import msgspec
 
 from headgate.model.tables import LoadedTable, Partition, TableChange, TableDefinition
 from headgate.store import Write
+
+T = TypeVar("T")
 
 Namespace = tuple[str, ...]
 """The segments of a schema's name, the outermost first."""
@@ -29,14 +31,21 @@ def _done() -> None:
     """Nothing is left to do."""
 
 
+class Document(msgspec.Struct, frozen=True):
+    """A table's Iceberg metadata and where it lies; one that is only staged lies nowhere yet."""
+
+    location: str | None
+    metadata: dict[str, Any]
+
+
 @dataclass(frozen=True)
-class Staged:
+class Staged(Generic[T]):
     """A change of a table that is prepared: all slow work is done, and nobody sees it before it is committed.
 
     INVARIANT: what is staged and never committed leaves at most files that nothing points to.
     """
 
-    table: LoadedTable
+    result: T
     commit: Callable[[Write, int], None] = _nothing
     """Make it so, in the transaction that writes the object's row; takes the id of the object."""
     abandon: Callable[[], None] = _done
@@ -77,14 +86,36 @@ class TableCatalog(Catalog, Protocol):
     def load_table(self, at: Place) -> LoadedTable:
         """A table as it is now."""
 
-    def create_table(self, at: Place, definition: TableDefinition) -> Staged:
+    def create_table(self, at: Place, definition: TableDefinition) -> Staged[LoadedTable]:
         """Prepare a new table; what the catalog cannot do is refused before anything is written."""
 
-    def alter_table(self, at: Place, changes: tuple[TableChange, ...]) -> Staged:
+    def alter_table(self, at: Place, changes: tuple[TableChange, ...]) -> Staged[LoadedTable]:
         """Prepare changes of a table. A new name needs nothing here where names are kept in the object rows."""
 
-    def drop_table(self, at: Place, *, purge: bool) -> Staged:
+    def drop_table(self, at: Place, *, purge: bool) -> Staged[LoadedTable]:
         """Prepare to forget a table; `purge` deletes its files as well, once it is forgotten."""
 
     def partitions(self, at: Place) -> list[Partition]:
         """The partitions that hold data, by name."""
+
+
+@runtime_checkable
+class IcebergCatalog(TableCatalog, Protocol):
+    """A catalog whose tables are Iceberg documents, so that Iceberg's own clients can work with them."""
+
+    def document(self, at: Place) -> Document:
+        """The current document of a table."""
+
+    def new_document(self, at: Place, definition: dict[str, Any]) -> Document:
+        """What a table made from a create request would be; nothing is written."""
+
+    def create_document(self, at: Place, definition: dict[str, Any]) -> Staged[Document]:
+        """Prepare a new table from a create request."""
+
+    def register_document(self, at: Place, location: str) -> Staged[Document]:
+        """Prepare to take over a table whose document lies in this catalog's storage already."""
+
+    def commit_document(
+        self, at: Place, requirements: Sequence[dict[str, Any]], updates: Sequence[dict[str, Any]]
+    ) -> Staged[Document]:
+        """Prepare a commit. A place without an object is a table that the commit makes."""

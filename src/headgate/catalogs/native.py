@@ -1,18 +1,21 @@
 """The native catalog: real Iceberg tables in a warehouse folder or bucket, their pointers in Headgate's own store."""
 
 import uuid
-from typing import Final
+from collections.abc import Sequence
+from typing import Any, Final
 
-from headgate.catalogs.iceberg import metadata as iceberg
-from headgate.catalogs.iceberg import partitions
+from headgate.catalogs.iceberg import descriptions, partitions, table_metadata
+from headgate.catalogs.iceberg.places import check_document
 from headgate.catalogs.iceberg.storage import Storage
-from headgate.catalogs.interface import Namespace, Place, Staged
+from headgate.catalogs.interface import Document, Namespace, Place, Staged
 from headgate.catalogs.kept import Kept
-from headgate.catalogs.locations import checked_warehouse, inside, segment
+from headgate.catalogs.locations import checked_warehouse, inside, normal, segment
 from headgate.model import tables as t
 from headgate.model.errors import ConnectionFailed, HeadgateError, IllegalArgument
 from headgate.model.objects import clip
-from headgate.store import Store, Write, pointers
+from headgate.store import Store, pointers
+
+Json = dict[str, Any]
 
 _VERSION_DIGITS: Final = 5
 
@@ -24,9 +27,7 @@ class Native(Kept):
     that the change was made from. So a crash leaves at most a file that nothing points to, and no writer's change is lost.
     """
 
-    def __init__(
-        self, store: Store, warehouse: str | None, metalake: str, catalog: str, properties: dict[str, str]
-    ) -> None:
+    def __init__(self, store: Store, warehouse: str | None, folder: str, properties: dict[str, str]) -> None:
         chosen = properties.get("warehouse") or warehouse
         if not chosen:
             raise IllegalArgument(
@@ -35,7 +36,9 @@ class Native(Kept):
             )
         self.store = store
         self.warehouse = checked_warehouse(chosen)
-        self.folder = f"{self.warehouse}/{segment(metalake)}/{segment(catalog)}"
+        self.folder = f"{self.warehouse}/{folder}"
+        self.allowed = (self.folder, *_more_places(properties))
+        """Where tables may lie: the catalog's own folder, and what its owner declared besides."""
         self.storage = Storage(properties)
 
     def test(self) -> None:
@@ -46,59 +49,126 @@ class Native(Kept):
         return []
 
     def load_table(self, at: Place) -> t.LoadedTable:
-        location = self._pointer(at)
-        return iceberg.told(at.name, self.storage.read(location), location)
+        now = self.document(at)
+        return descriptions.told(at.name, now.metadata, now.location)
 
-    def create_table(self, at: Place, definition: t.TableDefinition) -> Staged:
+    def create_table(self, at: Place, definition: t.TableDefinition) -> Staged[t.LoadedTable]:
         id = uuid.uuid4()
-        # The id makes the folder this table's own: one dropped and made again shares nothing with the former.
-        folder = "/".join((self.folder, *map(segment, at.schema), f"{segment(at.name)}-{id.hex}"))
-        made = iceberg.made(definition, folder, id)
-        written = _metadata_file(folder, 0)
-        self.storage.write(written, made)
+        return self._described(at, self._first(descriptions.made(definition, self._folder(at, id), id)))
 
-        def commit(tx: Write, object: int) -> None:
-            pointers.point(tx, object, written)
+    def alter_table(self, at: Place, changes: tuple[t.TableChange, ...]) -> Staged[t.LoadedTable]:
+        now = self.document(at)
+        assert now.location is not None
+        updates = descriptions.updates_for(now.metadata, now.location, self.storage.io, changes)
+        return self._described(at, self._next(now, updates))
 
-        return Staged(iceberg.told(at.name, made, written), commit, lambda: self._discard(written))
-
-    def alter_table(self, at: Place, changes: tuple[t.TableChange, ...]) -> Staged:
-        before = self._pointer(at)
-        metadata = self.storage.read(before)
-        after = iceberg.changed(metadata, before, self.storage.io, changes)
-        if after == metadata:
-            # A new name alone is the object row's business, but not if the table moved on meanwhile.
-            return Staged(
-                iceberg.told(at.name, metadata, before),
-                lambda tx, object: pointers.swap(tx, object, before, before),
-            )
-        written = _metadata_file(metadata.location, _version(before) + 1)
-        self.storage.write(written, after)
-
-        def commit(tx: Write, object: int) -> None:
-            pointers.swap(tx, object, before, written)
-
-        return Staged(iceberg.told(at.name, after, written), commit, lambda: self._discard(written))
-
-    def drop_table(self, at: Place, *, purge: bool) -> Staged:
-        """Forget the pointer, which goes with the object row. Files stay, as in Iceberg, unless they are purged."""
+    def document(self, at: Place) -> Document:
         location = self._pointer(at)
-        metadata = self.storage.read(location)
-        table = iceberg.told(at.name, metadata, location)
+        return Document(location, self.storage.read(location))
+
+    def new_document(self, at: Place, definition: Json) -> Document:
+        id = uuid.uuid4()
+        place = definition.get("location")
+        document = table_metadata.create(
+            normal(place.rstrip("/")) if isinstance(place, str) and place else self._folder(at, id),
+            definition.get("schema"),
+            partition_spec=definition.get("partition-spec"),
+            write_order=definition.get("write-order"),
+            properties=definition.get("properties"),
+            id=id,
+        )
+        check_document(document, self.allowed)
+        return Document(None, document)
+
+    def create_document(self, at: Place, definition: Json) -> Staged[Document]:
+        return self._first(self.new_document(at, definition).metadata)
+
+    def register_document(self, at: Place, location: str) -> Staged[Document]:
+        if not any(inside(normal(location), folder) for folder in self.allowed):
+            raise IllegalArgument(
+                f"the metadata file '{clip(location, 200)}' is not inside this catalog",
+                hint=f"use a file under {' or '.join(self.allowed)}",
+            )
+        try:
+            document = self.storage.read(location)
+            descriptions.parsed(document)
+        except HeadgateError as error:
+            raise IllegalArgument(
+                f"'{clip(location, 200)}' cannot be registered", hint=error.message
+            ) from None
+        check_document(document, self.allowed)
+        return Staged(
+            Document(location, document),
+            lambda tx, object: pointers.point(tx, object, location, _place(document)),
+        )
+
+    def commit_document(
+        self, at: Place, requirements: Sequence[Json], updates: Sequence[Json]
+    ) -> Staged[Document]:
+        if at.object:
+            now = self.document(at)
+            table_metadata.require(now.metadata, requirements)
+            return self._next(now, updates)
+        table_metadata.require(None, requirements)
+        return self._first(table_metadata.applied(table_metadata.empty(_first_version(updates)), updates))
+
+    def drop_table(self, at: Place, *, purge: bool) -> Staged[None]:
+        """Forget the pointer, which goes with the object row. Files stay, as in Iceberg, unless they are purged."""
         if not purge:
-            return Staged(table)
-        folder = metadata.location
+            return Staged(None)
+        document = self.document(at).metadata
+        folder = _place(document)
         # INVARIANT: purging deletes the one folder that was made for this very table, and nothing else.
-        if not inside(folder, self.warehouse) or not folder.endswith(f"-{metadata.table_uuid.hex}"):
+        if not inside(folder, self.folder) or not folder.endswith(
+            f"-{uuid.UUID(document['table-uuid']).hex}"
+        ):
             raise IllegalArgument(
                 f"table '{clip(at.name)}' does not lie in a folder of its own", hint="drop it without purge"
             )
-        return Staged(table, finish=lambda: self._purge(at.name, folder))
+        return Staged(None, finish=lambda: self._purge(at.name, folder))
 
     def partitions(self, at: Place) -> list[t.Partition]:
-        return partitions.listed(self.storage.read(self._pointer(at)), self.storage.io)
+        return partitions.listed(descriptions.parsed(self.document(at).metadata), self.storage.io)
 
     # -- inside -------------------------------------------------------------------------------------------------
+
+    def _folder(self, at: Place, id: uuid.UUID) -> str:
+        """The id makes the folder this table's own: one dropped and made again shares nothing with the former."""
+        return "/".join((self.folder, *map(segment, at.schema), f"{segment(at.name)}-{id.hex}"))
+
+    def _first(self, document: Json) -> Staged[Document]:
+        """Write the first document of a table, for a pointer that is not there yet."""
+        check_document(document, self.allowed)
+        written = _metadata_file(document, 0)
+        self.storage.write(written, document)
+        return Staged(
+            Document(written, document),
+            lambda tx, object: pointers.point(tx, object, written, _place(document)),
+            lambda: self._discard(written),
+        )
+
+    def _next(self, now: Document, updates: Sequence[Json]) -> Staged[Document]:
+        """Write the next document of a table, for a pointer that must still be where it was."""
+        before = now.location
+        assert before is not None
+        if not updates:
+            # Nothing to write, but not if the table moved on meanwhile.
+            return Staged(
+                now, lambda tx, object: pointers.swap(tx, object, before, before, _place(now.metadata))
+            )
+        after = table_metadata.logged(table_metadata.applied(now.metadata, updates), now.metadata, before)
+        check_document(after, self.allowed)
+        written = _metadata_file(after, _version(before) + 1)
+        self.storage.write(written, after)
+        return Staged(
+            Document(written, after),
+            lambda tx, object: pointers.swap(tx, object, before, written, _place(after)),
+            lambda: self._discard(written),
+        )
+
+    def _described(self, at: Place, staged: Staged[Document]) -> Staged[t.LoadedTable]:
+        told = descriptions.told(at.name, staged.result.metadata, staged.result.location)
+        return Staged(told, staged.commit, staged.abandon, staged.finish)
 
     def _pointer(self, at: Place) -> str:
         with self.store.read() as read:
@@ -126,11 +196,28 @@ class Native(Kept):
             ) from error
 
 
-def _metadata_file(folder: str, version: int) -> str:
-    return f"{folder}/metadata/{version:0{_VERSION_DIGITS}d}-{uuid.uuid4()}.metadata.json"
+def _metadata_file(document: Json, version: int) -> str:
+    folder = document["properties"].get("write.metadata.path") or f"{document['location']}/metadata"
+    return f"{folder.rstrip('/')}/{version:0{_VERSION_DIGITS}d}-{uuid.uuid4()}.metadata.json"
+
+
+def _place(document: Json) -> str:
+    return normal(document["location"])
+
+
+def _first_version(updates: Sequence[Json]) -> int:
+    """The format version that a new table asks for, known before its first snapshot is read by its rules."""
+    asked = [u.get("format-version") for u in updates if u.get("action") == "upgrade-format-version"]
+    return asked[0] if asked and isinstance(asked[0], int) else table_metadata.DEFAULT_FORMAT_VERSION
 
 
 def _version(location: str) -> int:
     """The number of a metadata file; one that another writer named otherwise starts anew."""
     number = location.rpartition("/")[2].partition("-")[0]
     return int(number) if number.isdigit() else 0
+
+
+def _more_places(properties: dict[str, str]) -> list[str]:
+    """The property `allowed-locations`: further folders for tables that bring their location or are registered."""
+    listed = [text.strip() for text in properties.get("allowed-locations", "").split(",")]
+    return [checked_warehouse(text) for text in listed if text]

@@ -1,5 +1,6 @@
 """The providers that are built, and how a catalog's type, provider and backend lead to an adapter."""
 
+import uuid
 from collections.abc import Callable
 from typing import Final
 
@@ -7,6 +8,7 @@ import msgspec
 
 from headgate.catalogs.interface import Catalog
 from headgate.catalogs.kept import Kept
+from headgate.catalogs.locations import segment
 from headgate.catalogs.native import Native
 from headgate.model.errors import IllegalArgument
 from headgate.model.objects import CatalogType, clip
@@ -24,14 +26,19 @@ _IMPLIED: Final = {CatalogType.FILESET: "fileset", CatalogType.MODEL: "model"}
 class CatalogDefinition(msgspec.Struct, frozen=True):
     """A catalog as it was declared. Its properties may hold secrets, so its repr does not tell them."""
 
-    metalake: str
-    name: str
+    folder: str
+    """Its own folder in a warehouse that it may share: kept from when it was made, whatever it is called later."""
     type: CatalogType
     provider: str
     properties: dict[str, str]
 
     def __repr__(self) -> str:
-        return f"CatalogDefinition({self.metalake!r}, {self.name!r}, {self.type!r}, {self.provider!r})"
+        return f"CatalogDefinition({self.folder!r}, {self.type!r}, {self.provider!r})"
+
+
+def new_folder(metalake: str, name: str) -> str:
+    """A folder for a new catalog; one dropped and made again under the same name shares nothing with the former."""
+    return f"{segment(metalake)}/{segment(name)}-{uuid.uuid4().hex[:12]}"
 
 
 class Provider(msgspec.Struct, frozen=True):
@@ -57,7 +64,7 @@ class Registry:
             return Kept()
 
         def native(definition: CatalogDefinition) -> Catalog:
-            return Native(store, warehouse, definition.metalake, definition.name, definition.properties)
+            return Native(store, warehouse, definition.folder, definition.properties)
 
         self.providers = (
             Provider(

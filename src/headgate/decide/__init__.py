@@ -4,7 +4,7 @@ Comes in: the journal's changes (or all of the state) and questions "may this ca
 object". Goes out: verdicts, filtered lists and explanations. Does no I/O; knows nothing of stores or doors.
 """
 
-from headgate.decide.authority import Authority, Caller, Node
+from headgate.decide.authority import Authority, Caller, Label, Node
 from headgate.decide.explain import Explanation, explain
 from headgate.decide.operations import Op, Operation
 from headgate.decide.verdict import Verdict, allowed, check, visible
@@ -13,6 +13,7 @@ __all__ = [
     "Authority",
     "Caller",
     "Explanation",
+    "Label",
     "Node",
     "Op",
     "Operation",

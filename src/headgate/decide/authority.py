@@ -75,6 +75,14 @@ class Member(msgspec.Struct, frozen=True):
     attributes: Attributes = {}
 
 
+class Label(msgspec.Struct, frozen=True):
+    """A tag or policy on an object, or on the column of this field id; 0 is the object itself."""
+
+    field: int
+    label: int
+    value: str | None = None
+
+
 class Caller(msgspec.Struct, frozen=True):
     """An identity seen from one metalake: its principals, the grants of its roles, and what holds of it everywhere."""
 
@@ -101,6 +109,7 @@ class Authority:
         "children",
         "groups_of",
         "held",
+        "labels",
         "member_ids",
         "members",
         "objects",
@@ -117,6 +126,7 @@ class Authority:
         self.member_ids: Map[tuple[int, PrincipalKind, str], int] = Map()
         self.held: Map[int, frozenset[int]] = Map()
         self.groups_of: Map[int, frozenset[int]] = Map()
+        self.labels: Map[int, tuple[Label, ...]] = Map()
         self._callers: dict[tuple[Identity, int], Caller] = {}
 
     # -- names ------------------------------------------------------------------------------------------------
@@ -250,7 +260,7 @@ class Authority:
     __hash__ = None  # type: ignore[assignment]
 
 
-_PARTS: Final = ("objects", "children", "members", "member_ids", "held", "groups_of")
+_PARTS: Final = ("objects", "children", "members", "member_ids", "held", "groups_of", "labels")
 """What an authority is made of, and what two of the same state have in common."""
 
 
@@ -327,12 +337,22 @@ class _Draft:
                 self._member_set("groups_of", member, group, is_member)
             case c.OwnerSet(object, principal):
                 self.owners[object] = principal
+            case c.LabelSet():
+                self._set_label(change)
 
     def _member_set(self, part: str, key: int, value: int, present: bool) -> None:
         now = self._get(part, key)
         current = now if isinstance(now, frozenset) else frozenset()
         after = current | {value} if present else current - {value}
         self.edits[part][key] = after or _GONE
+
+    def _set_label(self, change: c.LabelSet) -> None:
+        now = self._get("labels", change.object)
+        place = (change.field, change.label)
+        kept = [x for x in (now if isinstance(now, tuple) else ()) if (x.field, x.label) != place]
+        if change.present:
+            kept.append(Label(change.field, change.label, change.value))
+        self.edits["labels"][change.object] = tuple(sorted(kept, key=lambda x: (x.field, x.label))) or _GONE
 
     def _put_object(self, put: c.ObjectPut) -> None:
         before = self._get("objects", put.id)

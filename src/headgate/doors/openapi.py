@@ -1,5 +1,6 @@
 """The OpenAPI document: every route of every door with what it requires, made from the routes themselves."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
@@ -8,7 +9,7 @@ import msgspec
 from headgate import __version__
 from headgate.decide import Op
 from headgate.doors.gravitino import errors
-from headgate.doors.routing import Answer, ByType, Call, Open, Route, Routes
+from headgate.doors.routing import Answer, Call, Open, Route, Routes
 from headgate.doors.server import Door
 from headgate.model.errors import HeadgateError
 
@@ -43,7 +44,7 @@ class OpenApiDoor:
         self.document = document([*described, *own.routes])
         self.text = msgspec.json.encode(self.document)
 
-    def admit(self, headers: dict[str, str]) -> None:
+    def admit(self, headers: dict[str, str], route: Route | None) -> None:
         """Any media type will do."""
 
     def error(self, error: HeadgateError) -> Answer:
@@ -65,9 +66,14 @@ def document(routes: Iterable[Route]) -> dict[str, Any]:
     schemas, components = msgspec.json.schema_components(bodies, ref_template="#/components/schemas/{name}")
     schema_of = iter(schemas)
     paths: dict[str, dict[str, Any]] = {}
+    seen: Counter[str] = Counter()
     for route in described:
         body = None if route.body is None else next(schema_of)
-        paths.setdefault(route.path, {})[route.method.lower()] = _operation(route, body)
+        name = f"{route.handler.__module__.rpartition('.')[2]}.{route.handler.__name__}"
+        seen[name] += 1
+        # A handler may serve several paths; generated clients need a name for each.
+        unique = name if seen[name] == 1 else f"{name}_{seen[name]}"
+        paths.setdefault(route.path, {})[route.method.lower()] = _operation(unique, route, body)
     return {
         "openapi": "3.1.0",
         "info": {"title": "Headgate", "version": __version__},
@@ -80,9 +86,9 @@ def document(routes: Iterable[Route]) -> dict[str, Any]:
     }
 
 
-def _operation(route: Route, body: dict[str, Any] | None) -> dict[str, Any]:
+def _operation(name: str, route: Route, body: dict[str, Any] | None) -> dict[str, Any]:
     told: dict[str, Any] = {
-        "operationId": f"{route.handler.__module__.rpartition('.')[2]}.{route.handler.__name__}",
+        "operationId": name,
         "summary": route.summary,
         "x-headgate-requires": requirement(route),
         "parameters": [
@@ -106,12 +112,12 @@ def _operation(route: Route, body: dict[str, Any] | None) -> dict[str, Any]:
     return told
 
 
-def requirement(route: Route) -> str:
-    """The requirement of a route by name: an operation in lower case, or which callers it is open to."""
+def requirement(route: Route) -> str | dict[str, str]:
+    """The requirement of a route: an operation in lower case, one for each type, or which callers it is open to."""
     match route.requires:
         case Op():
             return route.requires.name.lower()
-        case ByType.LOAD:
-            return "load the object"
-        case _:
+        case Open():
             return route.requires.value
+        case by_type:
+            return {type.value: op.name.lower() for type, op in sorted(by_type.items())}

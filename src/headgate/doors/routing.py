@@ -6,15 +6,14 @@ can neither split a segment nor reach another route.
 
 import enum
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 from urllib.parse import parse_qsl, unquote
 
 import msgspec
 
 from headgate.decide import Op
-from headgate.decide.operations import LOADS
 from headgate.model.errors import HeadgateError, IllegalArgument, NotFound
-from headgate.model.objects import ObjectRef
+from headgate.model.objects import ObjectRef, ObjectType
 from headgate.model.principals import Identity, PrincipalRef
 from headgate.steward import Permit, Steward
 
@@ -28,16 +27,6 @@ class Open(enum.Enum):
     """Answers without a caller: says nothing about data or people."""
     AUTHENTICATED = "authenticated"
     """Answers any caller who proved who they are; what it shows is decided inside, by permits of its own."""
-
-
-class ByType(enum.Enum):
-    """The requirement of routes that name an object of any type: the operation follows from the type."""
-
-    LOAD = "load"
-    """What it takes to load an object of that type."""
-
-
-Requires: TypeAlias = Op | Open | ByType
 
 
 class Call:
@@ -91,6 +80,9 @@ class Answer(msgspec.Struct, frozen=True):
     media: str = "application/json"
 
 
+Requirement = Op | Open | dict[ObjectType, Op]
+"""One operation, or for a route about objects of any type the operation of each type."""
+
 Target = Callable[[Call], ObjectRef]
 About = Callable[[Call], PrincipalRef]
 Handler = Callable[[Call], Any]
@@ -101,7 +93,7 @@ class Route(msgspec.Struct, frozen=True):
 
     method: str
     path: str
-    requires: Requires
+    requires: Requirement
     target: Target | None
     handler: Handler
     body: Any = None
@@ -111,7 +103,9 @@ class Route(msgspec.Struct, frozen=True):
     about: About | None = None
     """The user or group that is asked about, so that people may ask about themselves."""
     missing: str | None = None
-    """What the error calls an object that is not there, if not by its type."""
+    """What is told to be missing when the object is, where that is not the object itself."""
+    versions: tuple[int, ...] = (1,)
+    """The versions of the door's media type that are spoken here."""
 
     @property
     def segments(self) -> tuple[str, ...]:
@@ -133,7 +127,7 @@ class Routes:
         self,
         method: str,
         path: str,
-        requires: Requires,
+        requires: Requirement,
         target: Target | None = None,
         *,
         body: Any = None,
@@ -141,6 +135,7 @@ class Routes:
         absent: Any = None,
         about: About | None = None,
         missing: str | None = None,
+        versions: tuple[int, ...] = (1,),
     ) -> Callable[[Handler], Handler]:
         """Register a handler. `target` names the object from the call; `body` is the type its JSON must have."""
         if not isinstance(requires, Open) and target is None:
@@ -158,7 +153,8 @@ class Routes:
                     tuple(query),
                     absent,
                     about,
-                    missing,
+                    "metadata-object" if isinstance(requires, dict) else missing,
+                    versions,
                 )
             )
             return handler
@@ -182,7 +178,7 @@ class Router:
         self._root = _Branch()
         for route in routes:
             # INVARIANT: whatever a route answers was required of the caller; one that requires nothing says so by name.
-            if not isinstance(route.requires, Requires):
+            if not isinstance(route.requires, Op | Open | dict) or route.requires == {}:
                 raise TypeError(f"{route.method} {route.path} has no requirement: refusing to start")
             branch = self._root
             for segment in route.segments:
@@ -247,19 +243,29 @@ def perform(route: Route, call: Call) -> Any:
     if not isinstance(route.requires, Open):
         assert route.target is not None
         ref = route.target(call)
-        op = LOADS[ref.type] if route.requires is ByType.LOAD else route.requires
         about = None if route.about is None else route.about(call)
         try:
-            call.permit = call.ask(op, ref, about=about)
+            call.permit = call.ask(_operation(route.requires, ref), ref, about=about)
         except NotFound as missing:
             if route.absent is not None and missing.about == ref.type:
                 return route.absent
-            if route.missing is not None:
-                raise NotFound(missing.message, hint=missing.hint, about=route.missing) from None
-            raise
+            if route.missing is None:
+                raise
+            raise NotFound(missing.message, hint=missing.hint, about=route.missing) from None
     if route.body is not None:
         call.body = read_body(call.raw, route.body)
     return route.handler(call)
+
+
+def _operation(requires: Op | dict[ObjectType, Op], ref: ObjectRef) -> Op:
+    if isinstance(requires, Op):
+        return requires
+    op = requires.get(ref.type)
+    if op is None:
+        raise IllegalArgument(
+            f"this cannot be asked of a {ref.type}", hint=f"it can of {', '.join(sorted(requires))}"
+        )
+    return op
 
 
 def read_body(raw: bytes, type: Any) -> Any:

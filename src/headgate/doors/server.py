@@ -32,8 +32,8 @@ class Door(Protocol):
     @property
     def routes(self) -> Sequence[Route]: ...
 
-    def admit(self, headers: dict[str, str]) -> None:
-        """Refuse a request that this door does not speak with, before anything else."""
+    def admit(self, headers: dict[str, str], route: Route | None) -> None:
+        """Refuse a request in a form that this door or this route does not speak, before anything else."""
 
     def error(self, error: HeadgateError) -> Answer: ...
 
@@ -76,8 +76,8 @@ class Server:
         }
         route: Route | None = None
         try:
-            door.admit(headers)
             route, params, methods = self.routers[door.name].find(scope["method"], path)
+            door.admit(headers, route)
             if route is None:
                 answer = door.no_route(path.decode("latin-1"), methods)
             else:

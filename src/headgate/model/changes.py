@@ -75,6 +75,24 @@ class OwnerSet(msgspec.Struct, frozen=True, tag_field="set", tag="owner"):
     principal: int | None
 
 
+class LabelSet(msgspec.Struct, frozen=True, tag_field="set", tag="label"):
+    """Whether a tag or policy is on an object, with its value; `field` is the id of a column, 0 for the object itself."""
+
+    label: int
+    object: int
+    field: int
+    value: str | None
+    present: bool
+
+
 Change = (
-    ObjectPut | ObjectGone | PrincipalPut | PrincipalGone | RoleGrants | RoleHeld | GroupMember | OwnerSet
+    ObjectPut
+    | ObjectGone
+    | PrincipalPut
+    | PrincipalGone
+    | RoleGrants
+    | RoleHeld
+    | GroupMember
+    | OwnerSet
+    | LabelSet
 )

@@ -73,10 +73,11 @@ class CatalogType(enum.StrEnum):
 
 LEAVES_OF: Final[dict[CatalogType, frozenset[ObjectType]]] = {
     CatalogType.RELATIONAL: frozenset({ObjectType.TABLE, ObjectType.VIEW, ObjectType.FUNCTION}),
-    CatalogType.FILESET: frozenset({ObjectType.FILESET}),
-    CatalogType.MESSAGING: frozenset({ObjectType.TOPIC}),
-    CatalogType.MODEL: frozenset({ObjectType.MODEL}),
+    CatalogType.FILESET: frozenset({ObjectType.FILESET, ObjectType.FUNCTION}),
+    CatalogType.MESSAGING: frozenset({ObjectType.TOPIC, ObjectType.FUNCTION}),
+    CatalogType.MODEL: frozenset({ObjectType.MODEL, ObjectType.FUNCTION}),
 }
+"""What lives in the schemas of each type of catalog. Functions are kept beside anything."""
 
 SCHEMA_SEPARATOR: Final = ":"
 """Joins the segments of a nested schema: ``A:B:C`` inherits from ``A:B`` and ``A``."""

@@ -5,18 +5,29 @@ the question was asked) and plain values. Goes out: records and frozen values. K
 """
 
 from headgate.catalogs import Registry
+from headgate.decide import Op
+from headgate.model.objects import ObjectType
 from headgate.steward.catalogs import Catalogs
+from headgate.steward.filesets import Filesets
+from headgate.steward.functions import Functions
+from headgate.steward.iceberg import IcebergTables
+from headgate.steward.jobs import JobTemplates
 from headgate.steward.kernel import Kernel
+from headgate.steward.labels import Labels
+from headgate.steward.leaves import Leaves
 from headgate.steward.metalakes import Metalakes
+from headgate.steward.models import Models
 from headgate.steward.owners import Owners
 from headgate.steward.partitions import Partitions
 from headgate.steward.permits import Permit
+from headgate.steward.policies import Policies
 from headgate.steward.principals import Principals
 from headgate.steward.questions import Questions
 from headgate.steward.roles import Roles
 from headgate.steward.schemas import Schemas
 from headgate.steward.statistics import Statistics
 from headgate.steward.tables import Tables
+from headgate.steward.views import Views
 from headgate.store import Store
 
 __all__ = ["Permit", "Steward"]
@@ -33,9 +44,22 @@ class Steward:
         self.catalogs = Catalogs(self.kernel, Registry(store, warehouse))
         self.schemas = Schemas(self.kernel, self.catalogs)
         self.tables = Tables(self.kernel, self.catalogs)
+        self.iceberg = IcebergTables(self.kernel, self.tables)
         self.partitions = Partitions(self.tables)
         self.statistics = Statistics(self.kernel)
         self.principals = Principals(self.kernel)
         self.roles = Roles(self.kernel)
         self.owners = Owners(self.kernel)
         self.questions = Questions(self.kernel)
+        self.tags = Labels(self.kernel, ObjectType.TAG, Op.LIST_TAGS, self._columns)
+        self.policies = Policies(self.kernel, self._columns)
+        self.filesets = Filesets(self.catalogs, warehouse)
+        self.topics = Leaves(self.catalogs, ObjectType.TOPIC, Op.LIST_TOPICS)
+        self.models = Models(self.catalogs)
+        self.views = Views(self.catalogs)
+        self.functions = Functions(self.catalogs)
+        self.job_templates = JobTemplates(self.kernel)
+
+    def _columns(self, permit: Permit) -> dict[str, int]:
+        """The field ids of a table's columns, for what is assigned to columns."""
+        return self.tables.load(permit).table.fields

@@ -1,7 +1,7 @@
 """Catalogs: declared, tested, enabled, altered and dropped."""
 
 from headgate.catalogs import Catalog, Registry
-from headgate.catalogs.registry import CatalogDefinition
+from headgate.catalogs.registry import CatalogDefinition, new_folder
 from headgate.decide import Node, Op, visible
 from headgate.model.errors import AlreadyExists, IllegalArgument, InUse, NotEmpty
 from headgate.model.objects import CatalogType, ObjectType, checked_container_name, clip
@@ -52,16 +52,14 @@ class Catalogs:
         body = self._checked(permit, name, type, provider, properties)
         if permit.authority.child(permit.node.id, ObjectType.CATALOG, name) is not None:
             raise AlreadyExists(f"catalog '{clip(name)}' already exists", about=ObjectType.CATALOG)
-        self.registry.open(
-            CatalogDefinition(permit.ref.metalake, name, type, body["provider"], properties)
-        ).test()
+        self.registry.open(CatalogDefinition(body["folder"], type, body["provider"], properties)).test()
 
     def test_altered(self, permit: Permit, updates: Updates) -> None:
         """See whether a catalog works, as it would be after these updates."""
         record = self.load(permit)
         properties = updates.applied_to(record.properties)
         self._keeps_fixed(record, properties)
-        self._open(permit, record, properties or record.properties).test()
+        self._open(record, properties or record.properties).test()
 
     def load(self, permit: Permit) -> ObjectRecord:
         with self.kernel.store.read() as read:
@@ -111,7 +109,7 @@ class Catalogs:
     def adapter(self, permit: Permit) -> Catalog:
         """The adapter of the catalog that the object of a permit is or lies in."""
         record = self.of(permit)
-        return self._open(permit, record, record.properties)
+        return self._open(record, record.properties)
 
     # -- inside -------------------------------------------------------------------------------------------------
 
@@ -121,8 +119,9 @@ class Catalogs:
         checked_container_name(name, "catalog")
         chosen = self.registry.provider(type, provider, properties)
         # Opening checks the properties before anything is kept.
-        chosen.open(CatalogDefinition(permit.ref.metalake, name, type, chosen.name, properties))
-        return {"type": type.value, "provider": chosen.name}
+        folder = new_folder(permit.ref.metalake, name)
+        chosen.open(CatalogDefinition(folder, type, chosen.name, properties))
+        return {"type": type.value, "provider": chosen.name, "folder": folder}
 
     def _keeps_fixed(self, record: ObjectRecord, properties: dict[str, str] | None) -> None:
         if properties is None:
@@ -135,11 +134,10 @@ class Catalogs:
                     hint="create another catalog",
                 )
 
-    def _open(self, permit: Permit, record: ObjectRecord, properties: dict[str, str]) -> Catalog:
+    def _open(self, record: ObjectRecord, properties: dict[str, str]) -> Catalog:
         return self.registry.open(
             CatalogDefinition(
-                permit.ref.metalake,
-                record.name,
+                record.body["folder"],
                 catalog_type(record),
                 record.body["provider"],
                 properties,

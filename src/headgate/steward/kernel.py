@@ -41,10 +41,12 @@ class Kernel:
                 )
             time.sleep(0.02)
         current = self._authority
-        return current if current.revision == revision else self._compile(revision)
+        return current if current.revision == revision else self._compile()
 
-    def _compile(self, revision: int) -> Authority:
+    def _compile(self) -> Authority:
         with self._compiling:
+            # Read again: whoever had the lock before may have gone past the revision that was seen outside.
+            revision = self.store.revision()
             current = self._authority
             if current.revision == revision:
                 return current

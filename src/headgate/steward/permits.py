@@ -6,7 +6,7 @@ import msgspec
 
 from headgate.decide import Authority, Caller, Node, Op
 from headgate.model.errors import NotFound
-from headgate.model.objects import ObjectRef, ObjectType, clip
+from headgate.model.objects import LEAVES, ObjectRef, ObjectType, clip
 from headgate.model.principals import Identity, PrincipalRef
 
 EVEN_DISABLED: Final = frozenset(
@@ -48,4 +48,7 @@ def nothing_here(authority: Authority, ref: ObjectRef) -> NotFound:
         missing = missing.parent
     if missing.type is ObjectType.COLUMN:
         missing = missing.parent
+    if missing.type is ObjectType.SCHEMA and ref.type in LEAVES:
+        # Who asks for a table by its full name is told that there is none, as Gravitino and Iceberg do.
+        missing = ref
     return NotFound(f"{missing.type} '{clip(missing.full_name)}' does not exist", about=missing.type)

@@ -3,7 +3,7 @@
 import msgspec
 
 from headgate.decide import Node, Op, visible
-from headgate.model.errors import NotEmpty
+from headgate.model.errors import AlreadyExists, NotEmpty
 from headgate.model.objects import SCHEMA_SEPARATOR, ObjectRef, ObjectType, checked_name, clip
 from headgate.steward.catalogs import Catalogs
 from headgate.steward.kernel import Kernel
@@ -37,6 +37,8 @@ class Schemas:
         for segment in segments:
             checked_name(segment, "schema")
         assert permit.ref == parent_of(permit.ref, name), "the permit must be for what will hold the schema"
+        if permit.authority.child(permit.node.id, ObjectType.SCHEMA, segments[-1]) is not None:
+            raise AlreadyExists(f"schema '{clip(name)}' already exists", about=ObjectType.SCHEMA)
         self.catalogs.adapter(permit).create_schema(segments, comment, properties)
         with self.kernel.change(permit) as tx:
             made = created(

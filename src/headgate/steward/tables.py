@@ -1,5 +1,7 @@
 """Tables: made, loaded, changed and dropped in the catalog they live in, under the permits of their object."""
 
+from typing import Any
+
 import msgspec
 
 from headgate.catalogs import TableCatalog
@@ -41,11 +43,11 @@ class Tables:
         adapter = self.adapter(permit)
         if permit.authority.child(permit.node.id, ObjectType.TABLE, name) is not None:
             raise AlreadyExists(f"table '{clip(name)}' already exists", about=ObjectType.TABLE)
-        staged = adapter.create_table(Place(_segments(permit.ref), name), definition)
-        with self.kernel.change(permit) as tx, _Abandoned(staged):
+        staged = adapter.create_table(place_in(permit, name), definition)
+        with self.kernel.change(permit) as tx, Abandoned(staged):
             record = created(tx, permit, ObjectType.TABLE, name)
             staged.commit(tx, record.id)
-        return KeptTable(staged.table, record.audit)
+        return KeptTable(staged.result, record.audit)
 
     def load(self, permit: Permit) -> KeptTable:
         with self.kernel.store.read() as read:
@@ -66,18 +68,18 @@ class Tables:
         place = Place(_segments(permit.ref.parent), permit.ref.name, before.id)
         staged = self.adapter(permit).alter_table(place, changes)
         permits = (permit,) if into is None else (permit, *into)
-        with self.kernel.change(*permits) as tx, _Abandoned(staged):
+        with self.kernel.change(*permits) as tx, Abandoned(staged):
             staged.commit(tx, before.id)
             target = None if into is None else into[1].node.id
             objects.alter(tx, before, parent=target, name=name)
             record = objects.present(tx, before.id)
-        definition = msgspec.structs.replace(staged.table.definition, name=record.name)
-        return KeptTable(msgspec.structs.replace(staged.table, definition=definition), record.audit)
+        definition = msgspec.structs.replace(staged.result.definition, name=record.name)
+        return KeptTable(msgspec.structs.replace(staged.result, definition=definition), record.audit)
 
     def drop(self, permit: Permit, *, purge: bool) -> None:
         """Forget a table; purging deletes its files as well."""
         staged = self.adapter(permit).drop_table(place_of(permit), purge=purge)
-        with self.kernel.change(permit) as tx, _Abandoned(staged):
+        with self.kernel.change(permit) as tx, Abandoned(staged):
             staged.commit(tx, permit.node.id)
             objects.drop(tx, permit.node.id)
         staged.finish()
@@ -99,10 +101,10 @@ class Tables:
         return adapter
 
 
-class _Abandoned:
+class Abandoned:
     """Takes a staged change back if its transaction fails before it is committed."""
 
-    def __init__(self, staged: Staged) -> None:
+    def __init__(self, staged: Staged[Any]) -> None:
         self.staged = staged
 
     def __enter__(self) -> None:
@@ -115,6 +117,11 @@ class _Abandoned:
 
 def _segments(schema: ObjectRef) -> tuple[str, ...]:
     return tuple(schema.name.split(SCHEMA_SEPARATOR))
+
+
+def place_in(permit: Permit, name: str) -> Place:
+    """Where a new table goes, in the schema of a permit."""
+    return Place(_segments(permit.ref), name)
 
 
 def place_of(permit: Permit) -> Place:

@@ -184,11 +184,6 @@ def grants_on(read: Read, role: int, object: int) -> Masks:
     return Masks() if row is None else Masks(row.allow, row.deny)
 
 
-def roles_on(read: Read, object: int) -> list[int]:
-    """The roles that name this object."""
-    return [row.role for row in read.execute(select(_g.role).where(_g.object == object))]
-
-
 def set_grants(tx: Write, role: int, object: int, masks: Masks) -> None:
     """Make exactly this what a role says of an object."""
     if grants_on(tx, role, object) == masks:

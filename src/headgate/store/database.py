@@ -44,7 +44,12 @@ class Write(Read):
 
 def now() -> str:
     """The time as it is stored and sent: ISO-8601, UTC, milliseconds."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return stored_time(datetime.now(UTC))
+
+
+def stored_time(time: datetime) -> str:
+    """Any time in that form, so that times compare as texts."""
+    return time.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 class Store:

@@ -5,7 +5,15 @@ from typing import Any
 import msgspec
 from sqlalchemy import delete, func, insert, select, update
 
-from headgate.model.changes import ObjectGone, ObjectPut, OwnerSet, PrincipalGone, RoleGrants, RoleHeld
+from headgate.model.changes import (
+    LabelSet,
+    ObjectGone,
+    ObjectPut,
+    OwnerSet,
+    PrincipalGone,
+    RoleGrants,
+    RoleHeld,
+)
 from headgate.model.errors import AlreadyExists, Conflict, NotFound
 from headgate.model.objects import ObjectType, clip
 from headgate.store import tables as t
@@ -76,6 +84,12 @@ def many(read: Read, ids: list[int]) -> list[ObjectRecord]:
         for row in read.execute(select(t.objects).where(_o.id.in_(chunk))):
             found[row.id] = _record(row)
     return [found[id] for id in ids if id in found]
+
+
+def bodies(read: Read, type: ObjectType) -> list[dict[str, Any]]:
+    """What is kept of all objects of one type, in every metalake."""
+    rows = read.execute(select(_o.body).where(_o.type == type.value))
+    return [msgspec.json.decode(row.body) for row in rows]
 
 
 def has_children(read: Read, id: int, *types: ObjectType) -> bool:
@@ -163,9 +177,10 @@ def drop(tx: Write, id: int) -> None:
             for row in tx.execute(select(t.role_holders).where(t.role_holders.c.role == gone)).all():
                 tx.journal(RoleHeld(row.role, row.principal, False))
             tx.execute(delete(t.role_holders).where(t.role_holders.c.role == gone))
-        tx.execute(
-            delete(t.assignments).where((t.assignments.c.object == gone) | (t.assignments.c.label == gone))
-        )
+        touched = (t.assignments.c.object == gone) | (t.assignments.c.label == gone)
+        for row in tx.execute(select(t.assignments).where(touched)).all():
+            tx.journal(LabelSet(row.label, row.object, row.field, None, False))
+        tx.execute(delete(t.assignments).where(touched))
         for table, column in (
             (t.owners, t.owners.c.object),
             (t.pointers, t.pointers.c.object),

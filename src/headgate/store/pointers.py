@@ -1,8 +1,9 @@
-"""Where the current metadata of native tables and views lies: swapped only by compare-and-swap."""
+"""Where the current metadata of native tables lies: swapped only by compare-and-swap. And whose folder is whose."""
 
-from sqlalchemy import insert, select, update
+from sqlalchemy import insert, or_, select, update
 
-from headgate.model.errors import Conflict
+from headgate.model.errors import Conflict, IllegalArgument
+from headgate.model.objects import clip
 from headgate.store import tables as t
 from headgate.store.database import Read, Write
 
@@ -14,17 +15,40 @@ def location(read: Read, object: int) -> str | None:
     return found
 
 
-def point(tx: Write, object: int, location: str) -> None:
-    """The first pointer of a new table or view."""
-    tx.execute(insert(t.pointers).values(object=object, location=location))
+def point(tx: Write, object: int, location: str, place: str) -> None:
+    """The first pointer of a new table, whose files lie at `place`."""
+    _alone(tx, object, place)
+    tx.execute(insert(t.pointers).values(object=object, location=location, place=place))
 
 
-def swap(tx: Write, object: int, expected: str, location: str) -> None:
+def swap(tx: Write, object: int, expected: str, location: str, place: str) -> None:
     """Move a pointer, if it still is where the caller believes it to be."""
+    _alone(tx, object, place)
     moved = tx.execute(
-        update(t.pointers).where(_p.object == object, _p.location == expected).values(location=location)
+        update(t.pointers)
+        .where(_p.object == object, _p.location == expected)
+        .values(location=location, place=place)
     ).rowcount
     if not moved:
         raise Conflict(
             "the table was changed by somebody else", hint="refresh it and commit again", about="commit"
+        )
+
+
+def _alone(read: Read, object: int, place: str) -> None:
+    """Refuse a folder that holds another table's, or lies in it.
+
+    INVARIANT: no two tables share a folder, so what is given for one table's folder never reaches another's files.
+    """
+    parts = place.split("/")
+    above = ["/".join(parts[:count]) for count in range(1, len(parts) + 1)]
+    # What begins with "place/" sorts from there up to "place0", as "0" follows "/".
+    below = (_p.place >= f"{place}/") & (_p.place < f"{place}0")
+    clash = read.execute(
+        select(_p.place).where(_p.object != object, or_(_p.place.in_(above), below)).limit(1)
+    ).scalar_one_or_none()
+    if clash is not None:
+        raise IllegalArgument(
+            f"the location '{clip(place, 200)}' belongs to another table",
+            hint="choose another, or leave it out",
         )

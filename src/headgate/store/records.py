@@ -48,5 +48,14 @@ def attributes_of(stored: bytes) -> Attributes:
     return _attributes.decode(stored)
 
 
+class VersionRecord(msgspec.Struct, frozen=True):
+    """A version of a model as it is stored."""
+
+    version: int
+    body: dict[str, Any]
+    aliases: tuple[str, ...]
+    audit: Audit
+
+
 def audit_of(row: Any) -> Audit:
     return Audit(row.creator, row.created_at, row.modifier, row.modified_at)

@@ -39,6 +39,8 @@ def _changes(read: Read) -> Iterator[c.Change]:
         yield c.RoleGrants(row.role, row.object, row.allow, row.deny)
     for row in rows(read, select(t.owners)):
         yield c.OwnerSet(row.object, row.principal)
+    for row in rows(read, select(t.assignments)):
+        yield c.LabelSet(row.label, row.object, row.field, row.value, True)
 
 
 def _objects(read: Read) -> Iterator[c.Change]:

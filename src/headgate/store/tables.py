@@ -133,7 +133,8 @@ pointers = Table(
     metadata,
     Column("object", Id, ForeignKey("objects.id"), primary_key=True),
     Column("location", Text, nullable=False),
-    comment="Where the current Iceberg metadata of a native table or view lies",
+    Column("place", Text, nullable=False, index=True),
+    comment="Where the current Iceberg metadata of a native table lies, and the folder that is the table's own",
 )
 
 model_versions = Table(

@@ -2,22 +2,18 @@
 
 from typing import Final
 
+from headgate.catalogs.iceberg.places import CODE, PLACES
 from headgate.catalogs.locations import inside
 from headgate.model.errors import IllegalArgument
 from headgate.model.objects import clip
 
 _VERSION: Final = "format-version"
-_VERSIONS: Final = ("1", "2")
+_VERSIONS: Final = ("1", "2", "3")
 
 _OWN: Final = frozenset(
     {"comment", "current-snapshot-id", "identifier-fields", "location", "provider", "sort-order", "uuid"}
 )
 """What the format or the catalog says of a table; nobody sets it as a property."""
-
-_PLACES: Final = frozenset(
-    {"write.data.path", "write.metadata.path", "write.folder-storage.path", "write.object-storage.path"}
-)
-_CODE: Final = ("write.py-location-provider", "write.location-provider", "py-io-impl", "io-impl")
 
 
 def checked_property(key: str, value: str, location: str) -> None:
@@ -29,11 +25,11 @@ def checked_property(key: str, value: str, location: str) -> None:
         raise IllegalArgument(f"'{clip(key)}' cannot be a property", hint="use 1 to 255 printable characters")
     if key in _OWN or key == _VERSION:
         raise IllegalArgument(f"property '{key}' cannot be set", hint="the catalog itself tells it")
-    if key.startswith(_CODE):
+    if key.startswith(CODE):
         raise IllegalArgument(
             f"property '{clip(key)}' cannot be set", hint="it would make readers load code of their writer"
         )
-    if key in _PLACES and value and not inside(value, location):
+    if key in PLACES and value and not inside(value, location):
         raise IllegalArgument(
             f"property '{key}' leads out of the table's folder", hint=f"stay inside {location}"
         )

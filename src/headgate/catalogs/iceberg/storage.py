@@ -1,13 +1,17 @@
 """Files: the storage that a warehouse names, and reading, writing and deleting there."""
 
-from typing import Final
+import gzip
+import threading
+from collections import OrderedDict
+from typing import Any, Final
 
+import orjson
 from pyarrow.fs import FileSelector
 from pyiceberg.io.pyarrow import PyArrowFileIO
-from pyiceberg.serializers import FromInputFile, ToOutputFile
-from pyiceberg.table.metadata import TableMetadata
 
-from headgate.model.errors import ConnectionFailed, HeadgateError
+from headgate.model.errors import ConnectionFailed, HeadgateError, IllegalArgument
+
+Json = dict[str, Any]
 
 _SETTINGS: Final = {
     "s3-endpoint": "s3.endpoint",
@@ -24,6 +28,34 @@ INVARIANT: nothing else of a catalog's properties reaches pyiceberg, which would
 """
 
 
+class _Kept:
+    """The documents read lately, up to a number of bytes."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._size = 0
+        self._documents: OrderedDict[str, bytes] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, location: str) -> bytes | None:
+        with self._lock:
+            found = self._documents.get(location)
+            if found is not None:
+                self._documents.move_to_end(location)
+            return found
+
+    def put(self, location: str, data: bytes) -> None:
+        with self._lock:
+            if location not in self._documents:
+                self._documents[location] = data
+                self._size += len(data)
+            while self._size > self._most:
+                self._size -= len(self._documents.popitem(last=False)[1])
+
+
+_kept: Final = _Kept(128 * 1024 * 1024)
+
+
 class Storage:
     """The files of one catalog."""
 
@@ -37,21 +69,40 @@ class Storage:
             known["s3.force-virtual-addressing"] = "true"
         self.io = PyArrowFileIO(known)
 
-    def read(self, location: str) -> TableMetadata:
+    def read(self, location: str) -> Json:
+        """A metadata document. One never changes once it is written, so it is read from storage once."""
         try:
-            return FromInputFile.table_metadata(self.io.new_input(location))
+            found = orjson.loads(_kept.get(location) or self._fetch(location))
+        except orjson.JSONDecodeError as error:
+            raise IllegalArgument("the table's metadata file is not JSON", hint=str(error)[:200]) from None
+        if not isinstance(found, dict):
+            raise IllegalArgument("the table's metadata file is not a document")
+        return found
+
+    def _fetch(self, location: str) -> bytes:
+        try:
+            with self.io.new_input(location).open() as stream:
+                data: bytes = stream.read()
         except FileNotFoundError as error:
             raise HeadgateError(
                 "the table's metadata file is missing from its storage", hint="restore it from a backup"
             ) from error
         except OSError as error:
             raise _unreachable(error) from error
+        if data[:2] == b"\x1f\x8b":
+            data = gzip.decompress(data)
+        _kept.put(location, data)
+        return data
 
-    def write(self, location: str, metadata: TableMetadata) -> None:
+    def write(self, location: str, document: Json) -> None:
+        """Write a document that is new; nothing is ever overwritten."""
+        data = orjson.dumps(document)
         try:
-            ToOutputFile.table_metadata(metadata, self.io.new_output(location))
+            with self.io.new_output(location).create(overwrite=False) as stream:
+                stream.write(data)
         except OSError as error:
             raise _unreachable(error) from error
+        _kept.put(location, data)
 
     def delete(self, location: str) -> None:
         try:

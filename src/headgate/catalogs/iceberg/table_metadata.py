@@ -50,8 +50,9 @@ def create(
     partition_spec: Json | None = None,
     write_order: Json | None = None,
     properties: dict[str, str] | None = None,
+    id: uuid.UUID | None = None,
 ) -> Json:
-    """The first metadata of a table, with ids of its own giving."""
+    """The first metadata of a table, with field ids of its own giving."""
     kept = dict(properties or {})
     version = _format_version(kept.pop("format-version", str(DEFAULT_FORMAT_VERSION)))
     fresh, became, last_column = schemas.fresh(schemas.checked(schema))
@@ -59,7 +60,7 @@ def create(
     spec = _fresh_spec(partition_spec, became)
     order = _fresh_order(write_order, became)
     table |= {
-        "table-uuid": str(uuid.uuid4()),
+        "table-uuid": str(id or uuid.uuid4()),
         "location": location,
         "last-column-id": last_column,
         "current-schema-id": 0,

@@ -46,6 +46,8 @@ def to_iceberg(type: t.DataType, fresh: Fresh) -> ice.IcebergType:
         case str():
             return _primitive(type)
         case t.StructType(fields):
+            if not fields:
+                raise IllegalArgument("a struct needs at least one field", hint="name its fields")
             _unique(field.name for field in fields)
             ids = [fresh() for _ in fields]
             return ice.StructType(

@@ -5,20 +5,29 @@ from typing import Final
 
 from headgate.doors.gravitino import (
     catalogs,
+    credentials,
     errors,
+    filesets,
+    functions,
     groups,
     info,
+    jobs,
     metalakes,
+    models,
     owners,
     partitions,
     permissions,
+    policies,
     roles,
     schemas,
     statistics,
     tables,
+    tags,
+    topics,
     users,
+    views,
 )
-from headgate.doors.routing import Answer
+from headgate.doors.routing import Answer, Route
 from headgate.model.errors import HeadgateError, IllegalArgument
 
 PARTS: Final = (
@@ -34,6 +43,15 @@ PARTS: Final = (
     roles,
     permissions,
     owners,
+    tags,
+    policies,
+    filesets,
+    topics,
+    models,
+    views,
+    functions,
+    jobs,
+    credentials,
 )
 
 _ACCEPT: Final = re.compile(r"application/vnd\.gravitino\.v(\d+)\+json")
@@ -50,10 +68,11 @@ class GravitinoDoor:
     def __init__(self) -> None:
         self.routes = [route for part in PARTS for route in part.routes.routes]
 
-    def admit(self, headers: dict[str, str]) -> None:
+    def admit(self, headers: dict[str, str], route: Route | None) -> None:
         accept = headers.get("accept", "")
         asked = _ACCEPT.search(accept) or _ACCEPT.search(headers.get("content-type", ""))
-        if asked is not None and asked[1] != "1":
+        spoken = (1,) if route is None else route.versions
+        if asked is not None and asked[1] not in map(str, spoken):
             raise UnknownMediaVersion(
                 f"version {asked[1][:20]} of the API is not spoken here", hint="ask for version 1"
             )

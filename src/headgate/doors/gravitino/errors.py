@@ -29,6 +29,10 @@ _MEANING: Final[tuple[tuple[type[e.HeadgateError], tuple[int, int, str]], ...]] 
 _NAMES: Final = {
     ObjectType.JOB_TEMPLATE: "JobTemplate",
     "model-version": "ModelVersion",
+    "model-alias": "ModelVersionAliasesAlreadyExistException",
+    "model-version-uri-name": "ModelVersionURIName",
+    "location-name": "LocationName",
+    "file": "NotFoundException",
     "tag-association": "TagAlreadyAssociatedException",
     "policy-association": "PolicyAlreadyAssociatedException",
     "metadata-object": "MetadataObject",

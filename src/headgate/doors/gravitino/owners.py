@@ -1,14 +1,14 @@
 """Owners: ``/api/metalakes/{metalake}/owners/{type}/{fullName}``."""
 
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
 from headgate.decide import Op
+from headgate.decide.operations import LOADS
 from headgate.doors.gravitino import wire
-from headgate.doors.routing import ByType, Call, Routes
-from headgate.model.errors import IllegalArgument
-from headgate.model.objects import OWNABLE, ObjectRef
+from headgate.doors.routing import Call, Routes
+from headgate.model.objects import OWNABLE
 from headgate.model.principals import PrincipalKind, PrincipalRef
 
 routes = Routes("/api/metalakes/{metalake}/owners")
@@ -19,23 +19,18 @@ class Owner(msgspec.Struct, frozen=True):
     type: str
 
 
-def _ownable(call: Call) -> ObjectRef:
-    ref = wire.named_object(call)
-    if ref.type not in OWNABLE:
-        raise IllegalArgument(
-            f"a {ref.type} has no owner", hint=f"ask about one of {', '.join(sorted(OWNABLE))}"
-        )
-    return ref
+_SEEN: Final = {type: op for type, op in LOADS.items() if type in OWNABLE}
+_SET: Final = dict.fromkeys(OWNABLE, Op.SET_OWNER)
 
 
-@routes.on("GET", "/{type}/{fullName}", ByType.LOAD, _ownable, missing="metadata-object")
+@routes.on("GET", "/{type}/{fullName}", _SEEN, wire.named_object)
 def get_owner(call: Call) -> Any:
     """Get the owner of an object; no member if it has none."""
     found = call.steward.owners.get(call.permit)
     return wire.ok(owner=None if found is None else {"name": found.name, "type": found.kind})
 
 
-@routes.on("PUT", "/{type}/{fullName}", Op.SET_OWNER, _ownable, body=Owner, missing="metadata-object")
+@routes.on("PUT", "/{type}/{fullName}", _SET, wire.named_object, body=Owner)
 def set_owner(call: Call) -> Any:
     """Make a user or group the owner of an object."""
     body: Owner = call.body

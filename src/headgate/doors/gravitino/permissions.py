@@ -7,6 +7,7 @@ import msgspec
 from headgate.decide import Op
 from headgate.doors.gravitino import groups, roles, users, wire
 from headgate.doors.routing import Call, Routes
+from headgate.model.objects import ObjectType
 from headgate.model.principals import PrincipalRef
 from headgate.steward.principals import Described
 
@@ -56,10 +57,9 @@ def revoke_from_group(call: Call) -> Any:
 @routes.on(
     "PUT",
     "/roles/{role}/{type}/{fullName}/grant",
-    Op.GRANT_PRIVILEGE,
+    dict.fromkeys(ObjectType, Op.GRANT_PRIVILEGE),
     wire.named_object,
     body=Privileges,
-    missing="metadata-object",
 )
 def grant_privileges(call: Call) -> Any:
     """Add privileges on an object to a role."""
@@ -70,10 +70,9 @@ def grant_privileges(call: Call) -> Any:
 @routes.on(
     "PUT",
     "/roles/{role}/{type}/{fullName}/revoke",
-    Op.REVOKE_PRIVILEGE,
+    dict.fromkeys(ObjectType, Op.REVOKE_PRIVILEGE),
     wire.named_object,
     body=Privileges,
-    missing="metadata-object",
 )
 def revoke_privileges(call: Call) -> Any:
     """Take privileges on an object from a role."""

@@ -1,6 +1,7 @@
 """Schemas: ``/api/metalakes/{metalake}/catalogs/{catalog}/schemas``."""
 
 from typing import Any
+from urllib.parse import unquote
 
 import msgspec
 
@@ -21,6 +22,11 @@ class Create(msgspec.Struct, frozen=True):
     name: str
     comment: str | None = None
     properties: dict[str, str] | None = None
+
+    @property
+    def meant(self) -> str:
+        """The name as it was meant: Gravitino's Python client sends it percent-encoded, and no name holds a ``%``."""
+        return unquote(self.name)
 
 
 class Alter(msgspec.Struct, frozen=True):
@@ -44,7 +50,7 @@ def _holder(call: Call) -> ObjectRef:
         body: Create = read_body(call.raw, Create)
     except IllegalArgument:
         return wire.catalog(call)
-    return parent_of(wire.catalog(call), body.name)
+    return parent_of(wire.catalog(call), body.meant)
 
 
 @routes.on("GET", "", Op.LIST_SCHEMAS, wire.catalog, query=("parentSchema", *wire.PAGE))
@@ -61,7 +67,7 @@ def create_schema(call: Call) -> Any:
     """Create a schema."""
     body: Create = call.body
     made = call.steward.schemas.create(
-        call.permit, body.name, body.comment, checked_properties(body.properties)
+        call.permit, body.meant, body.comment, checked_properties(body.properties)
     )
     return wire.ok(schema=shown(made))
 

@@ -5,6 +5,7 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
+from headgate.decide import Node
 from headgate.doors import paging
 from headgate.doors.routing import Call
 from headgate.model.errors import IllegalArgument
@@ -86,6 +87,28 @@ def page(call: Call, items: Sequence[T], key: Callable[[T], str]) -> tuple[list[
     """
     text = call.query.get("limit")
     return (list(items), None) if text is None else paging.page(items, key, text, call.query.get("pageToken"))
+
+
+def identifiers(call: Call, nodes: Sequence[Node]) -> dict[str, Any]:
+    """A page of the objects in the object of the call's permit, each by its name."""
+    found, token = page(call, nodes, lambda node: node.name)
+    above = call.permit.ref
+    return ok(
+        identifiers=[identifier(above.child(node.type, node.name)) for node in found], nextPageToken=token
+    )
+
+
+def metadata_objects(call: Call, refs: list[ObjectRef]) -> dict[str, Any]:
+    """A page of objects of any type, each by type and full name."""
+    found, token = page(call, sorted(refs, key=_place), _place)
+    return ok(
+        metadataObjects=[{"type": ref.type.value, "fullName": ref.full_name} for ref in found],
+        nextPageToken=token,
+    )
+
+
+def _place(ref: ObjectRef) -> str:
+    return f"{ref.type} {ref.full_name}"
 
 
 # -- updates ----------------------------------------------------------------------------------------------------

@@ -1,11 +1,13 @@
 """The audit trail of a metalake, for its owner."""
 
+from datetime import UTC, datetime
 from typing import Any, Final
 
 from headgate.decide import Op
 from headgate.doors.routing import Call, Routes
 from headgate.model.errors import IllegalArgument
 from headgate.model.objects import ObjectRef, ObjectType
+from headgate.store.database import stored_time
 
 routes = Routes("/api/headgate")
 
@@ -35,7 +37,7 @@ def read_audit(call: Call) -> Any:
         action=query.get("action"),
         object=query.get("object"),
         allowed=call.flag("allowed") if query.get("allowed") else None,
-        since=query.get("since"),
+        since=_time(call, "since"),
         after=_number(call, "after", 0, 2**62),
         limit=_number(call, "limit", 1, MOST) or 100,
     )
@@ -49,3 +51,15 @@ def _number(call: Call, name: str, least: int, most: int) -> int | None:
     if not (text.isascii() and text.isdigit() and len(text) < 20 and least <= int(text) <= most):
         raise IllegalArgument(f"'{name}' must be a number from {least} to {most}")
     return int(text)
+
+
+def _time(call: Call, name: str) -> str | None:
+    """A time as the store writes it; without an offset it is UTC."""
+    text = call.query.get(name)
+    if text is None:
+        return None
+    try:
+        time = datetime.fromisoformat(text)
+        return stored_time(time if time.tzinfo else time.replace(tzinfo=UTC))
+    except (ValueError, OverflowError):
+        raise IllegalArgument(f"'{name}' must be a time such as 2026-01-31T12:00:00Z") from None

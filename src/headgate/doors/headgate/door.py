@@ -4,7 +4,7 @@ from typing import Final
 
 from headgate.doors.gravitino import errors
 from headgate.doors.headgate import audit, questions
-from headgate.doors.routing import Answer
+from headgate.doors.routing import Answer, Route
 from headgate.model.errors import HeadgateError
 
 PARTS: Final = (questions, audit)
@@ -17,7 +17,7 @@ class HeadgateDoor:
     def __init__(self) -> None:
         self.routes = [route for part in PARTS for route in part.routes.routes]
 
-    def admit(self, headers: dict[str, str]) -> None:
+    def admit(self, headers: dict[str, str], route: Route | None) -> None:
         """Any media type will do."""
 
     def error(self, error: HeadgateError) -> Answer:

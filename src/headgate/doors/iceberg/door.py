@@ -2,11 +2,11 @@
 
 from typing import Final
 
-from headgate.doors.iceberg import config, errors, namespaces
-from headgate.doors.routing import Answer
+from headgate.doors.iceberg import config, errors, namespaces, tables
+from headgate.doors.routing import Answer, Route
 from headgate.model.errors import HeadgateError
 
-PARTS: Final = (config, namespaces)
+PARTS: Final = (config, namespaces, tables)
 
 
 class IcebergDoor:
@@ -15,8 +15,13 @@ class IcebergDoor:
 
     def __init__(self) -> None:
         self.routes = [route for part in PARTS for route in part.routes.routes]
+        config.ENDPOINTS[:] = [
+            f"{route.method} {route.path.removeprefix('/iceberg')}"
+            for route in self.routes
+            if "{prefix}" in route.path
+        ]
 
-    def admit(self, headers: dict[str, str]) -> None:
+    def admit(self, headers: dict[str, str], route: Route | None) -> None:
         """Any client may knock."""
 
     def error(self, error: HeadgateError) -> Answer:

@@ -123,10 +123,14 @@ def upgrade() -> None:
         "pointers",
         sa.Column("object", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.Column("location", sa.Text(), nullable=False),
+        sa.Column("place", sa.Text(), nullable=False),
         sa.ForeignKeyConstraint(["object"], ["objects.id"], name=op.f("fk_pointers_object")),
         sa.PrimaryKeyConstraint("object", name=op.f("pk_pointers")),
-        comment="Where the current Iceberg metadata of a native table or view lies",
+        comment="Where the current Iceberg metadata of a native table lies, and the folder that is the table's own",
     )
+    with op.batch_alter_table("pointers", schema=None) as batch_op:
+        batch_op.create_index(batch_op.f("ix_pointers_place"), ["place"], unique=False)
+
     op.create_table(
         "principals",
         sa.Column(

@@ -1,27 +1,19 @@
-"""Table metadata: made from a description, told as a description, and changed."""
+"""Tables as the model describes them: made into documents, told from documents, and changed."""
 
 import itertools
 import uuid
 from collections.abc import Callable
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from pyiceberg.catalog.noop import NoopCatalog
 from pyiceberg.exceptions import ValidationError
 from pyiceberg.io import FileIO
 from pyiceberg.schema import Schema
 from pyiceberg.table import Table, Transaction
-from pyiceberg.table.metadata import TableMetadata, new_table_metadata
-from pyiceberg.table.update import (
-    AddSchemaUpdate,
-    RemovePropertiesUpdate,
-    SetCurrentSchemaUpdate,
-    SetPropertiesUpdate,
-    TableUpdate,
-    update_table_metadata,
-)
+from pyiceberg.table.metadata import TableMetadata, TableMetadataUtil
 from pyiceberg.types import NestedField
 
-from headgate.catalogs.iceberg import layout
+from headgate.catalogs.iceberg import layout, table_metadata
 from headgate.catalogs.iceberg.columns import change_column
 from headgate.catalogs.iceberg.properties import checked_property, checked_table_properties
 from headgate.catalogs.iceberg.types import checked_columns, from_iceberg, to_iceberg
@@ -30,6 +22,7 @@ from headgate.model.errors import HeadgateError, IllegalArgument
 from headgate.model.objects import clip
 
 T = TypeVar("T")
+Json = dict[str, Any]
 
 COMMENT: Final = "comment"
 """The property that holds a table's comment, as engines expect it."""
@@ -37,8 +30,8 @@ COMMENT: Final = "comment"
 _NO_INDEX: Final = "Iceberg tables have no indexes"
 
 
-def made(definition: t.TableDefinition, location: str, id: uuid.UUID) -> TableMetadata:
-    """The first metadata of a table, or a refusal of what Iceberg cannot do."""
+def made(definition: t.TableDefinition, location: str, id: uuid.UUID) -> Json:
+    """The first document of a table, or a refusal of what Iceberg cannot do."""
     checked_columns(definition.columns)
     if definition.indexes:
         raise IllegalArgument(_NO_INDEX, hint="leave 'indexes' empty")
@@ -47,31 +40,48 @@ def made(definition: t.TableDefinition, location: str, id: uuid.UUID) -> TableMe
             f"Iceberg tables have no '{clip(definition.distribution.strategy)}' distribution",
             hint="use none; a bucket partitioning spreads rows by hash",
         )
-    ids = itertools.count(1)
-    top = [(next(ids), column) for column in definition.columns]
-    schema = Schema(
-        *(
-            NestedField(
-                id,
-                column.name,
-                to_iceberg(column.type, lambda: next(ids)),
-                required=not column.nullable,
-                doc=column.comment,
-            )
-            for id, column in top
-        )
-    )
+    schema = _told(lambda: _schema(definition.columns))
     spec = layout.to_spec(definition.partitioning, schema)
     order = layout.to_sort_order(definition.sort_orders, schema)
     layout.checked_compatible(spec, order, schema)
     properties = checked_table_properties(definition.properties, location)
     if definition.comment:
         properties[COMMENT] = definition.comment
-    return _told(lambda: new_table_metadata(schema, spec, order, location, properties, id))
+    return table_metadata.create(
+        location,
+        schema.model_dump(mode="json"),
+        partition_spec=spec.model_dump(mode="json"),
+        write_order=order.model_dump(mode="json"),
+        properties=properties,
+        id=id,
+    )
 
 
-def told(name: str, metadata: TableMetadata, metadata_location: str | None) -> t.LoadedTable:
+def _schema(columns: tuple[t.Column, ...]) -> Schema:
+    ids = itertools.count(1)
+    top = [(next(ids), column) for column in columns]
+    return Schema(
+        *(
+            NestedField(
+                id,
+                column.name,
+                to_iceberg(column.type, ids.__next__),
+                required=not column.nullable,
+                doc=column.comment,
+            )
+            for id, column in top
+        )
+    )
+
+
+def parsed(document: Json) -> TableMetadata:
+    """A document as pyiceberg understands it."""
+    return _told(lambda: TableMetadataUtil.parse_obj(document))
+
+
+def told(name: str, document: Json, metadata_location: str | None) -> t.LoadedTable:
     """A table as clients see it."""
+    metadata = parsed(document)
     schema = metadata.schema()
     snapshot = metadata.current_snapshot_id
     return t.LoadedTable(
@@ -98,10 +108,11 @@ def told(name: str, metadata: TableMetadata, metadata_location: str | None) -> t
     )
 
 
-def changed(
-    metadata: TableMetadata, metadata_location: str, io: FileIO, changes: tuple[t.TableChange, ...]
-) -> TableMetadata:
-    """The metadata after the changes, applied in their order. Field ids stay with their columns."""
+def updates_for(
+    document: Json, metadata_location: str, io: FileIO, changes: tuple[t.TableChange, ...]
+) -> list[Json]:
+    """The updates that make the changes, in their order. Field ids stay with their columns."""
+    metadata = parsed(document)
     transaction = Transaction(Table(("table",), metadata, metadata_location, io, NoopCatalog("none")))
     properties = dict(metadata.properties)
     for change in changes:
@@ -123,39 +134,32 @@ def changed(
             case _:
                 column: t.ColumnChange = change
                 _told(lambda: change_column(transaction, column))  # noqa: B023 — called at once
-    updates = (
+    return [
         *_schema_updates(metadata, transaction.table_metadata),
         *_property_updates(metadata, properties),
-    )
-    return _told(lambda: update_table_metadata(metadata, updates, True, metadata_location))
+    ]
 
 
-def _schema_updates(before: TableMetadata, after: TableMetadata) -> list[TableUpdate]:
+def _schema_updates(before: TableMetadata, after: TableMetadata) -> list[Json]:
     """One new schema for any number of changes: what lay in between never was anybody's table."""
     schema = after.schema()
     if schema == before.schema():
         return []
-    known = next((old for old in before.schemas if old == schema), None)
-    if known is not None:
-        return [_current(known.schema_id)]
-    number = max(old.schema_id for old in before.schemas) + 1
-    fresh = Schema(*schema.fields, schema_id=number, identifier_field_ids=schema.identifier_field_ids)
-    return [AddSchemaUpdate(schema=fresh), _current(number)]
+    return [
+        {"action": "add-schema", "schema": schema.model_dump(mode="json")},
+        {"action": "set-current-schema", "schema-id": table_metadata.LAST_ADDED},
+    ]
 
 
-def _current(id: int) -> SetCurrentSchemaUpdate:
-    return SetCurrentSchemaUpdate.model_validate({"schema-id": id})
-
-
-def _property_updates(metadata: TableMetadata, after: dict[str, str]) -> list[TableUpdate]:
+def _property_updates(metadata: TableMetadata, after: dict[str, str]) -> list[Json]:
     before = metadata.properties
     removed = sorted(key for key in before if key not in after)
     put = {key: value for key, value in after.items() if before.get(key) != value}
-    updates: list[TableUpdate] = []
+    updates: list[Json] = []
     if removed:
-        updates.append(RemovePropertiesUpdate(removals=removed))
+        updates.append({"action": "remove-properties", "removals": removed})
     if put:
-        updates.append(SetPropertiesUpdate(updates=put))
+        updates.append({"action": "set-properties", "updates": put})
     return updates
 
 

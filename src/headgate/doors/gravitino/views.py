@@ -1,0 +1,93 @@
+"""Views: ``…/schemas/{schema}/views``."""
+
+from typing import Any
+
+import msgspec
+
+from headgate.decide import Op
+from headgate.doors.gravitino import wire
+from headgate.doors.routing import Call, Routes
+from headgate.model.objects import ObjectType
+from headgate.model.secrets import without_secrets
+from headgate.steward.updates import checked_properties
+from headgate.steward.views import ViewBody
+from headgate.store.records import ObjectRecord
+
+routes = Routes("/api/metalakes/{metalake}/catalogs/{catalog}/schemas/{schema}/views")
+
+_view = wire.leaf(ObjectType.VIEW)
+
+
+class Create(ViewBody, frozen=True, rename="camel", kw_only=True):
+    name: str
+    comment: str | None = None
+    properties: dict[str, str] | None = None
+
+
+class ReplaceView(ViewBody, frozen=True, rename="camel", tag_field="@type", tag="replaceView"):
+    comment: str | None = None
+
+
+class Alter(msgspec.Struct, frozen=True):
+    updates: list[wire.Rename | wire.SetProperty | wire.RemoveProperty | ReplaceView]
+
+
+def shown(record: ObjectRecord) -> dict[str, Any]:
+    body = record.body
+    return wire.present(
+        {
+            "name": record.name,
+            "comment": record.comment or None,
+            "columns": [wire.present(column) for column in body["columns"]],
+            "representations": body["representations"],
+            "defaultCatalog": body["defaultCatalog"],
+            "defaultSchema": body["defaultSchema"],
+            "properties": without_secrets(record.properties),
+            "audit": wire.audit(record.audit),
+        }
+    )
+
+
+def _body(said: ViewBody) -> ViewBody:
+    return ViewBody(said.representations, said.columns, said.default_catalog, said.default_schema)
+
+
+@routes.on("GET", "", Op.LIST_VIEWS, wire.schema, query=wire.PAGE)
+def list_views(call: Call) -> Any:
+    """List the views of a schema."""
+    return wire.identifiers(call, call.steward.views.nodes(call.permit))
+
+
+@routes.on("POST", "", Op.CREATE_VIEW, wire.schema, body=Create)
+def create_view(call: Call) -> Any:
+    """Create a view."""
+    body: Create = call.body
+    made = call.steward.views.define(
+        call.permit, body.name, body.comment, checked_properties(body.properties), _body(body)
+    )
+    return wire.ok(view=shown(made))
+
+
+@routes.on("GET", "/{view}", Op.LOAD_VIEW, _view)
+def load_view(call: Call) -> Any:
+    """Load a view."""
+    return wire.ok(view=shown(call.steward.views.load(call.permit)))
+
+
+@routes.on("PUT", "/{view}", Op.ALTER_VIEW, _view, body=Alter)
+def alter_view(call: Call) -> Any:
+    """Rename a view, change its properties, or replace its columns and SQL."""
+    items = call.body.updates
+    replaced = [item for item in items if isinstance(item, ReplaceView)]
+    updates = wire.updates(items)
+    if replaced:
+        updates = msgspec.structs.replace(updates, comment=replaced[-1].comment or "")
+    altered = call.steward.views.redefine(call.permit, updates, _body(replaced[-1]) if replaced else None)
+    return wire.ok(view=shown(altered))
+
+
+@routes.on("DELETE", "/{view}", Op.DROP_VIEW, _view, absent=wire.ok(dropped=False))
+def drop_view(call: Call) -> Any:
+    """Drop a view."""
+    call.steward.views.drop(call.permit)
+    return wire.ok(dropped=True)

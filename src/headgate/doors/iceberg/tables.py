@@ -1,0 +1,185 @@
+"""Tables: ``/v1/{prefix}/namespaces/{namespace}/tables``, rename, register and transactions."""
+
+import hashlib
+from typing import Any
+
+import msgspec
+
+from headgate.catalogs.interface import Document
+from headgate.decide import Op
+from headgate.doors.iceberg import wire
+from headgate.doors.routing import Answer, Call, Routes
+from headgate.model.errors import IllegalArgument
+from headgate.model.objects import ObjectRef, ObjectType
+from headgate.steward import Permit
+from headgate.steward.iceberg import Commit
+
+routes = Routes("/iceberg/v1/{prefix}")
+
+Json = dict[str, Any]
+
+_TABLE = "/namespaces/{namespace}/tables/{table}"
+table = wire.entry(ObjectType.TABLE)
+
+
+class Create(msgspec.Struct, frozen=True, rename="kebab"):
+    name: str
+    schema: Json
+    location: str | None = None
+    partition_spec: Json | None = None
+    write_order: Json | None = None
+    stage_create: bool = False
+    properties: dict[str, str] | None = None
+
+
+class Register(msgspec.Struct, frozen=True, rename="kebab"):
+    name: str
+    metadata_location: str
+    overwrite: bool = False
+
+
+class CommitBody(msgspec.Struct, frozen=True):
+    requirements: list[Json]
+    updates: list[Json]
+    identifier: Json | None = None
+
+
+class Transaction(msgspec.Struct, frozen=True, rename="kebab"):
+    table_changes: list[CommitBody]
+
+
+class Rename(msgspec.Struct, frozen=True):
+    source: Json
+    destination: Json
+
+
+def result(loaded: Document, config: dict[str, str] | None = None) -> Json:
+    """A table as clients get it."""
+    told: Json = {"metadata": loaded.metadata, "config": config or {}}
+    return told if loaded.location is None else {"metadata-location": loaded.location, **told}
+
+
+@routes.on(
+    "GET", "/namespaces/{namespace}/tables", Op.LIST_TABLES, wire.namespace, query=("pageToken", "pageSize")
+)
+def list_tables(call: Call) -> Any:
+    """List the tables of a namespace that the caller may see."""
+    found, token = wire.page(call, call.steward.tables.list(call.permit), lambda ref: ref.name)
+    return wire.paged({"identifiers": [wire.identifier(ref) for ref in found]}, token)
+
+
+@routes.on("POST", "/namespaces/{namespace}/tables", Op.CREATE_TABLE, wire.namespace, body=Create)
+def create_table(call: Call) -> Any:
+    """Create a table, or say what it would be for a client that stages it."""
+    body: Create = call.body
+    definition = {
+        "schema": body.schema,
+        "location": body.location,
+        "partition-spec": body.partition_spec,
+        "write-order": body.write_order,
+        "properties": body.properties,
+    }
+    make = call.steward.iceberg.stage if body.stage_create else call.steward.iceberg.create
+    return result(make(call.permit, body.name, definition))
+
+
+@routes.on("POST", "/namespaces/{namespace}/register", Op.CREATE_TABLE, wire.namespace, body=Register)
+def register_table(call: Call) -> Any:
+    """Take over a table by its metadata file."""
+    body: Register = call.body
+    if body.overwrite:
+        raise IllegalArgument(
+            "overwrite is not supported when registering a table", hint="drop the table first"
+        )
+    return result(call.steward.iceberg.register(call.permit, body.name, body.metadata_location))
+
+
+@routes.on("GET", _TABLE, Op.LOAD_TABLE, table, query=("snapshots",))
+def load_table(call: Call) -> Any:
+    """Load a table."""
+    loaded = call.steward.iceberg.load(call.permit)
+    snapshots = call.query.get("snapshots") or "all"
+    if snapshots not in ("all", "refs"):
+        raise IllegalArgument("'snapshots' is all or refs")
+    tag = _etag(loaded, call.permit, snapshots)
+    if tag in [known.strip() for known in call.headers.get("if-none-match", "").split(",")]:
+        return Answer(status=304, headers={"ETag": tag})
+    if snapshots == "refs":
+        loaded = msgspec.structs.replace(loaded, metadata=_referenced(loaded.metadata))
+    return Answer(result(loaded), headers={"ETag": tag})
+
+
+@routes.on("HEAD", _TABLE, Op.LOAD_TABLE, table)
+def table_exists(call: Call) -> Any:
+    """Tell whether a table exists."""
+    return Answer(status=204)
+
+
+@routes.on("POST", _TABLE, Op.LOAD_SCHEMA, wire.namespace, body=CommitBody)
+def commit_table(call: Call) -> Any:
+    """Commit updates to a table, or make the one that was staged."""
+    loaded = call.steward.iceberg.commit([_commit(call, table(call), call.body)])[0]
+    return {"metadata-location": loaded.location, "metadata": loaded.metadata}
+
+
+@routes.on("DELETE", _TABLE, Op.DROP_TABLE, table, query=("purgeRequested",))
+def drop_table(call: Call) -> Any:
+    """Drop a table; with purgeRequested its files go too."""
+    call.steward.tables.drop(call.permit, purge=call.flag("purgeRequested"))
+    return Answer(status=204)
+
+
+@routes.on("POST", "/tables/rename", Op.LOAD_CATALOG, wire.catalog, body=Rename)
+def rename_table(call: Call) -> Any:
+    """Rename a table, also into another namespace."""
+    source, target = renamed(call, ObjectType.TABLE)
+    moves = source.parent != target.parent
+    # Who owns the other schema would gain the table by moving it there, so moving it is also dropping it here.
+    others = [call.ask(Op.DROP_TABLE, source)] if moves else []
+    here = call.ask(Op.ALTER_TABLE, source)
+    there = call.ask(Op.CREATE_TABLE if moves else Op.LOAD_SCHEMA, target.parent)
+    call.steward.iceberg.rename(here, there, target.name, *others)
+    return Answer(status=204)
+
+
+@routes.on("POST", "/transactions/commit", Op.LOAD_CATALOG, wire.catalog, body=Transaction)
+def commit_transaction(call: Call) -> Any:
+    """Commit to several tables, all or none."""
+    body: Transaction = call.body
+    commits, seen = [], set()
+    for change in body.table_changes:
+        ref = wire.named(wire.catalog(call), ObjectType.TABLE, change.identifier)
+        if ref in seen:
+            raise IllegalArgument(f"table '{ref.full_name}' stands in the transaction twice")
+        seen.add(ref)
+        commits.append(_commit(call, ref, change))
+    if commits:
+        call.steward.iceberg.commit(commits)
+    return Answer(status=204)
+
+
+def _commit(call: Call, ref: ObjectRef, body: CommitBody) -> Commit:
+    """A commit with its permit: to change the table, or to make it if that is what the client asserts."""
+    if any(requirement.get("type") == "assert-create" for requirement in body.requirements):
+        return Commit(call.ask(Op.CREATE_TABLE, ref.parent), ref.name, body.requirements, body.updates)
+    return Commit(call.ask(Op.ALTER_TABLE, ref), None, body.requirements, body.updates)
+
+
+def renamed(call: Call, type: ObjectType) -> tuple[ObjectRef, ObjectRef]:
+    """The names before and after."""
+    body: Rename = call.body
+    catalog = wire.catalog(call)
+    return wire.named(catalog, type, body.source), wire.named(catalog, type, body.destination)
+
+
+def _etag(loaded: Document, permit: Permit, snapshots: str) -> str:
+    """INVARIANT: covers everything the answer depends on, the caller included, so no cache serves one to another."""
+    parts = (loaded.location, snapshots, permit.identity.user, sorted(permit.identity.groups))
+    return f'"{hashlib.sha256(repr(parts).encode()).hexdigest()[:32]}"'
+
+
+def _referenced(metadata: Json) -> Json:
+    """The document with only those snapshots that a branch or tag points to."""
+    wanted = {ref["snapshot-id"] for ref in metadata.get("refs", {}).values()}
+    wanted.add(metadata.get("current-snapshot-id"))
+    return {**metadata, "snapshots": [s for s in metadata.get("snapshots", []) if s["snapshot-id"] in wanted]}

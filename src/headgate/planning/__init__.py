@@ -1,0 +1,48 @@
+"""Scan planning: manifests in, a columnar index between, the files of a scan out.
+
+A manifest never changes, so it is decoded once into columns (`ManifestIndex`), kept in memory and on disk, and
+pruned there with whole-column comparisons. `plan` turns table metadata, a client's request and a `Veil` (what the
+caller's lens hides, masks and filters) into a `Plan`, whose JSON is what the Iceberg REST protocol sends. The room
+reads storage through the FileIO it is given; it knows no principals, no HTTP and no database.
+"""
+
+from headgate.planning.errors import (
+    CorruptManifestError,
+    InvalidFilterError,
+    InvalidPlanTaskError,
+    InvalidRequestError,
+    InvalidTableMetadataError,
+    MissingManifestError,
+    PlanningError,
+    StalePlanTaskError,
+    UnknownColumnError,
+    UnknownSnapshotError,
+    UnreadableManifestError,
+)
+from headgate.planning.index import ManifestIndex
+from headgate.planning.manifest import warm_up
+from headgate.planning.plan import Plan, plan, plan_from_token
+from headgate.planning.request import PlanRequest, Veil
+from headgate.planning.tokens import PlanTask
+
+__all__ = [
+    "CorruptManifestError",
+    "InvalidFilterError",
+    "InvalidPlanTaskError",
+    "InvalidRequestError",
+    "InvalidTableMetadataError",
+    "ManifestIndex",
+    "MissingManifestError",
+    "Plan",
+    "PlanRequest",
+    "PlanTask",
+    "PlanningError",
+    "StalePlanTaskError",
+    "UnknownColumnError",
+    "UnknownSnapshotError",
+    "UnreadableManifestError",
+    "Veil",
+    "plan",
+    "plan_from_token",
+    "warm_up",
+]

@@ -1,0 +1,423 @@
+"""The plan: which files a scan reads, and its JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+from pyiceberg.io import FileIO
+from pyiceberg.schema import Schema
+
+from headgate.planning.columns import Array, Mask, binary_parts
+from headgate.planning.deletes import DeleteIndex, build_delete_index
+from headgate.planning.errors import InvalidTableMetadataError, StalePlanTaskError, UnknownColumnError
+from headgate.planning.expression import Filter, find_column, read_filter
+from headgate.planning.index import ManifestIndex, segment_key
+from headgate.planning.render import (
+    FILE_END,
+    TAIL,
+    TASK_END,
+    render_delete_file,
+    render_statistics,
+    render_tasks,
+)
+from headgate.planning.request import PlanRequest, Veil
+from headgate.planning.segment import ManifestFile, Segment
+from headgate.planning.stack import Sieve, Stack, project, stacks
+from headgate.planning.table import Scope, Spec, Table, read_table, resolve_scope, with_descendants
+from headgate.planning.tokens import PlanTask, decode_plan_task, encode_plan_task, view_digest
+
+FILES_PER_TASK = 2_000
+DATA, DELETES = 0, 1
+
+
+@dataclass(frozen=True)
+class Pick:
+    """The chosen files of one segment: their rows in order, and which of them conform as they are."""
+
+    segment: Segment
+    spec: Spec
+    rows: Array
+    conforms: Mask
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every file of the segment was chosen."""
+        return len(self.rows) == self.segment.count
+
+
+class PlannedFile(msgspec.Struct, frozen=True):
+    """One data file of a plan."""
+
+    path: str
+    spec_id: int
+    size: int
+    records: int
+    sequence: int
+    conforms: bool
+    deletes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The files of a scan, in an order that every process finds again.
+
+    A file conforms if its rows are exactly what the caller may see of it: nothing hidden or masked, every row provably
+    within the row filter, and no delete file that holds rows. Only conforming files may be handed out as they are.
+    """
+
+    table_uuid: str
+    snapshot_id: int | None
+    schema_id: int
+    request: PlanRequest
+    veil: Veil
+    picks: tuple[Pick, ...]
+    deletes: DeleteIndex
+    stats_field_ids: tuple[int, ...]
+    index: ManifestIndex
+
+    @cached_property
+    def _starts(self) -> Array:
+        return np.cumsum([0, *(len(pick.rows) for pick in self.picks)])
+
+    @property
+    def file_count(self) -> int:
+        """How many data files the scan reads."""
+        return int(self._starts[-1])
+
+    @property
+    def nonconforming_count(self) -> int:
+        """How many of them the caller must not be given as they are."""
+        return sum(int((~pick.conforms).sum()) for pick in self.picks)
+
+    @property
+    def conforms(self) -> bool:
+        """Whether every file may be handed out as it is."""
+        return all(bool(pick.conforms.all()) for pick in self.picks)
+
+    @property
+    def total_bytes(self) -> int:
+        """The size of all data files."""
+        return sum(int(pick.segment.column("size")[pick.rows].sum(dtype=np.int64)) for pick in self.picks)
+
+    @property
+    def total_records(self) -> int:
+        """The rows of all data files, before deletes."""
+        return sum(int(pick.segment.column("records")[pick.rows].sum(dtype=np.int64)) for pick in self.picks)
+
+    def files(self, start: int = 0, stop: int | None = None) -> Iterator[PlannedFile]:
+        """The files one by one, for whoever needs more than the JSON."""
+        for pick, low, high in self._parts(start, stop):
+            rows = pick.rows[low:high]
+            applying = self.deletes.applying_to(pick.segment, pick.spec, rows)
+            for place, row in enumerate(rows.tolist()):
+                yield PlannedFile(
+                    path=pick.segment.path_at(row),
+                    spec_id=pick.spec.spec_id,
+                    size=int(pick.segment.column("size")[row]),
+                    records=int(pick.segment.column("records")[row]),
+                    sequence=int(pick.segment.column("sequence")[row]),
+                    conforms=bool(pick.conforms[low + place]),
+                    deletes=tuple(
+                        self.deletes.files[number].segment.path_at(self.deletes.files[number].row)
+                        for number in applying.get(place, ())
+                    ),
+                )
+
+    def body(self, start: int = 0, stop: int | None = None) -> bytes:
+        """`"file-scan-tasks":[…],"delete-files":[…]` of a range of files: the members of an answer, without its braces."""
+        parts: list[bytes | memoryview] = []
+        numbers: dict[int, int] = {}
+        for pick, low, high in self._parts(start, stop):
+            parts += self._render(pick, low, high, numbers)
+        deletes = [self.deletes.files[number] for number in numbers]
+        blind = self.veil.blind_field_ids
+        rendered = b",".join(render_delete_file(d.segment, d.spec, d.row, blind) for d in deletes)
+        if parts:
+            parts[0] = memoryview(parts[0])[1:]
+        return b"".join([b'"file-scan-tasks":[', *parts, b'],"delete-files":[', rendered, b"]"])
+
+    def tasks(self, key: bytes, plan_id: str, files_per_task: int = FILES_PER_TASK) -> list[str]:
+        """Tokens that together stand for the whole plan; `plan_from_token` turns one into its files."""
+        view = view_digest(key, self.table_uuid, self.veil)
+        # A token names the snapshot by id: what a branch points to may have moved when the token is used.
+        request = self.request
+        if request.start_snapshot_id is None and self.snapshot_id is not None:
+            request = msgspec.structs.replace(request, snapshot_id=self.snapshot_id, ref=None)
+        return [
+            encode_plan_task(
+                key,
+                PlanTask(
+                    plan_id=plan_id,
+                    table_uuid=self.table_uuid,
+                    snapshot_id=self.snapshot_id,
+                    view=view,
+                    start=start,
+                    stop=min(start + files_per_task, self.file_count),
+                    request=request,
+                ),
+            )
+            for start in range(0, self.file_count, files_per_task)
+        ]
+
+    def _parts(self, start: int, stop: int | None) -> Iterator[tuple[Pick, int, int]]:
+        stop = self.file_count if stop is None else min(stop, self.file_count)
+        for pick, first in zip(self.picks, self._starts.tolist(), strict=False):
+            low, high = max(start - first, 0), min(stop - first, len(pick.rows))
+            if low < high:
+                yield pick, low, high
+
+    def _render(
+        self, pick: Pick, low: int, high: int, numbers: dict[int, int]
+    ) -> Sequence[bytes | memoryview]:
+        rows = pick.rows[low:high]
+        tasks = self._task_texts(pick)
+        applying = self.deletes.applying_to(pick.segment, pick.spec, rows)
+        if not self.stats_field_ids and not applying:
+            if not pick.is_whole:
+                tasks, low, high = tasks.take(pa.array(rows)), 0, len(rows)
+            offsets, data = binary_parts(tasks)
+            return [data[int(offsets[low]) : int(offsets[high])].data]
+        texts: list[bytes] = tasks.take(pa.array(rows)).to_pylist()
+        if self.stats_field_ids:
+            statistics = render_statistics(pick.segment, rows, self.stats_field_ids).to_pylist()
+            texts = [text[: -len(TAIL)] + more + TAIL for text, more in zip(texts, statistics, strict=True)]
+        for place, applied in applying.items():
+            references = b",".join(b"%d" % numbers.setdefault(number, len(numbers)) for number in applied)
+            head = texts[place][: -len(TASK_END)]
+            assert head.endswith(FILE_END)
+            texts[place] = head + b',"delete-file-references":[' + references + b"]" + TASK_END
+        return texts
+
+    def _task_texts(self, pick: Pick) -> pa.Array:
+        hidden = frozenset(c.source_id for c in pick.spec.columns) & self.veil.blind_field_ids
+        if not hidden:
+            return pick.segment.tasks
+        key = f"redacted|{pick.segment.path}|{pick.segment.nbytes}|{sorted(hidden)}"
+        return self.index.keep(
+            key, lambda: render_tasks(pick.segment, pick.spec, hidden), lambda tasks: int(tasks.nbytes)
+        )
+
+
+def plan(
+    metadata: dict[str, Any],
+    request: PlanRequest,
+    *,
+    io: FileIO,
+    index: ManifestIndex,
+    veil: Veil | None = None,
+) -> Plan:
+    """Plan a scan of a table for a caller who sees it through `veil` (by default: all of it)."""
+    table = read_table(metadata)
+    veil = _complete(veil, table)
+    scope = resolve_scope(table, request)
+    own = read_filter(
+        request.filter,
+        scope.schema,
+        case_sensitive=request.case_sensitive,
+        blind=veil.blind_field_ids,
+        where="the filter",
+    )
+    lens = read_filter(veil.row_filter, table.schema, case_sensitive=True, where="the row filter")
+    _check_columns(request.select, scope.schema, request.case_sensitive, veil, "select")
+    statistics = _check_columns(
+        request.stats_fields, scope.schema, request.case_sensitive, veil, "stats-fields"
+    )
+    planner = _Planner(table, scope, request, veil, own, lens, io, index)
+    picks, deletes = planner.picks()
+    return Plan(
+        table_uuid=table.uuid,
+        snapshot_id=scope.snapshot_id,
+        schema_id=scope.schema.schema_id,
+        request=request,
+        veil=veil,
+        picks=picks,
+        deletes=deletes,
+        stats_field_ids=tuple(field_id for field_id in statistics if field_id not in veil.blind_field_ids),
+        index=index,
+    )
+
+
+def plan_from_token(
+    metadata: dict[str, Any],
+    token: str,
+    *,
+    key: bytes,
+    io: FileIO,
+    index: ManifestIndex,
+    veil: Veil | None = None,
+) -> tuple[Plan, PlanTask]:
+    """The plan that a token is a part of, made again; the caller sends `plan.body(task.start, task.stop)`."""
+    task = decode_plan_task(key, token)
+    made = plan(metadata, task.request, io=io, index=index, veil=veil)
+    same_view = task.view == view_digest(key, made.table_uuid, made.veil)
+    if not same_view or made.table_uuid != task.table_uuid or made.snapshot_id != task.snapshot_id:
+        raise StalePlanTaskError
+    return made, task
+
+
+def _complete(veil: Veil | None, table: Table) -> Veil:
+    """The veil over whole columns, with all that is inside of structs, lists and maps."""
+    if veil is None:
+        return Veil()
+    return Veil(
+        with_descendants(veil.hidden_field_ids, table),
+        with_descendants(veil.masked_field_ids, table),
+        veil.row_filter,
+    )
+
+
+def _check_columns(
+    names: Sequence[str] | None, schema: Schema, case_sensitive: bool, veil: Veil, where: str
+) -> list[int]:
+    """The columns of a list of names; a hidden one is as unknown as one that does not exist."""
+    found: list[int] = []
+    for name in names or ():
+        field, _ = find_column(schema, name, case_sensitive, where)
+        if field.field_id in veil.hidden_field_ids:
+            raise UnknownColumnError(name, where)
+        if field.field_id not in found:
+            found.append(field.field_id)
+    return found
+
+
+@dataclass(frozen=True)
+class _Planner:
+    table: Table
+    scope: Scope
+    request: PlanRequest
+    veil: Veil
+    own: Filter
+    lens: Filter
+    io: FileIO
+    index: ManifestIndex
+
+    def picks(self) -> tuple[tuple[Pick, ...], DeleteIndex]:
+        if self.scope.snapshot is None:
+            return (), DeleteIndex()
+        manifests = self._manifests()
+        data = [manifest for manifest in manifests if manifest.content == DATA]
+        deletes = self._deletes([manifest for manifest in manifests if manifest.content == DELETES])
+        added = self._added_by()
+        filters = [
+            f for f in ((self.own, self.scope.schema), (self.lens, self.table.schema)) if not f[0].is_true
+        ]
+        picks: list[Pick] = []
+        missing = self.request.min_rows_requested
+        for spec_id in sorted({manifest.spec_id for manifest in data}):
+            spec = self._spec(spec_id)
+            sieves = [Sieve(filter_.may, project(filter_.may, schema, spec)) for filter_, schema in filters]
+            of_spec = [manifest for manifest in data if manifest.spec_id == spec_id]
+            for stack in stacks(self.index, self.io, spec, of_spec, sieves):
+                found = self._choose(stack, sieves, deletes, added)
+                if missing is not None:
+                    found, missing = self._cut(stack, found, deletes, missing)
+                picks += found
+                if missing is not None and missing <= 0:
+                    return tuple(picks), deletes
+        return tuple(picks), deletes
+
+    def _choose(
+        self, stack: Stack, sieves: Sequence[Sieve], deletes: DeleteIndex, added: frozenset[int] | None
+    ) -> list[Pick]:
+        # An empty file has no matching row; a negative count is one that an old writer did not know.
+        chosen: Mask = stack.column("records") != 0
+        for sieve in sieves:
+            chosen = chosen & stack.may_match(sieve)
+        if added is not None:
+            chosen = chosen & stack.added_by(added)
+        conforms = self._conforming(stack)
+        picks = [
+            Pick(segment, stack.spec, rows, conforms[first + rows])
+            for segment, first, rows in stack.split(np.flatnonzero(chosen))
+        ]
+        return [self._with_deletes(pick, deletes) for pick in picks]
+
+    def _conforming(self, stack: Stack) -> Mask:
+        if self.veil.blind_field_ids:
+            return np.zeros(stack.count, bool)
+        return stack.must_match(self.lens.must)
+
+    def _with_deletes(self, pick: Pick, deletes: DeleteIndex) -> Pick:
+        """A file whose deletes hold rows of others does not conform: those rows may be outside the row filter."""
+        if self.lens.is_true or not deletes.carries_rows or not pick.conforms.any():
+            return pick
+        conforms = pick.conforms.copy()
+        for place, applied in deletes.applying_to(pick.segment, pick.spec, pick.rows).items():
+            if any(deletes.files[number].carries_rows for number in applied):
+                conforms[place] = False
+        return Pick(pick.segment, pick.spec, pick.rows, conforms)
+
+    def _cut(
+        self, stack: Stack, picks: Sequence[Pick], deletes: DeleteIndex, missing: int
+    ) -> tuple[list[Pick], int]:
+        """Leave off what is not needed for the rows requested; answers how many are still missing.
+
+        Only rows that the client gets for certain count: of files where every row matches and none is deleted.
+        """
+        matching = stack.must_match(self.own.must) & stack.must_match(self.lens.must)
+        firsts = {
+            id(segment): first for segment, first in zip(stack.segments, stack.starts.tolist(), strict=False)
+        }
+        kept: list[Pick] = []
+        for pick in picks:
+            certain = matching[firsts[id(pick.segment)] + pick.rows]
+            for place in deletes.applying_to(pick.segment, pick.spec, pick.rows):
+                certain[place] = False
+            records = np.maximum(pick.segment.column("records")[pick.rows].astype(np.int64), 0)
+            sums = np.cumsum(np.where(certain, records, 0))
+            needed = int(np.searchsorted(sums, missing)) + 1
+            kept.append(Pick(pick.segment, pick.spec, pick.rows[:needed], pick.conforms[:needed]))
+            missing -= int(sums[min(needed, len(sums)) - 1])
+            if missing <= 0:
+                break
+        return kept, missing
+
+    def _manifests(self) -> tuple[ManifestFile, ...]:
+        """The manifests to look at; an incremental scan sees the data manifests that its snapshots wrote."""
+        if self.scope.added_by is None:
+            assert self.scope.snapshot is not None
+            return self._manifests_of(self.scope.snapshot)
+        found: dict[str, ManifestFile] = {}
+        ids = {int(snapshot["snapshot-id"]) for snapshot in self.scope.added_by}
+        for snapshot in self.scope.added_by:
+            for manifest in self._manifests_of(snapshot):
+                if manifest.content == DATA and manifest.added_snapshot_id in ids:
+                    found[manifest.path] = manifest
+        return tuple(found.values())
+
+    def _manifests_of(self, snapshot: dict[str, Any]) -> tuple[ManifestFile, ...]:
+        location = snapshot.get("manifest-list")
+        if not isinstance(location, str) or not location:
+            raise InvalidTableMetadataError(f"snapshot {snapshot['snapshot-id']} names no manifest list")
+        return self.index.manifests(self.io, location)
+
+    def _added_by(self) -> frozenset[int] | None:
+        if self.scope.added_by is None:
+            return None
+        return frozenset(int(snapshot["snapshot-id"]) for snapshot in self.scope.added_by)
+
+    def _deletes(self, manifests: Sequence[ManifestFile]) -> DeleteIndex:
+        if not manifests:
+            return DeleteIndex()
+        wanted = [(manifest, self._spec(manifest.spec_id)) for manifest in manifests]
+        key = "deletes|" + "|".join(segment_key(manifest, spec) for manifest, spec in wanted)
+
+        def build() -> DeleteIndex:
+            segments = self.index.segments(self.io, wanted)
+            return build_delete_index(list(zip(segments, (spec for _, spec in wanted), strict=True)))
+
+        return self.index.keep(key, build, lambda deletes: deletes.nbytes)
+
+    def _spec(self, spec_id: int) -> Spec:
+        spec = self.table.specs.get(spec_id)
+        if spec is None:
+            raise InvalidTableMetadataError(
+                f"a manifest is of partition spec {spec_id}, which the table does not have"
+            )
+        return spec

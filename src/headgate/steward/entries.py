@@ -1,0 +1,82 @@
+"""Objects that Headgate keeps by itself: listed, created, loaded, altered and dropped alike, whatever their type."""
+
+from collections.abc import Callable
+from typing import Any
+
+from headgate.decide import Node, Op, visible
+from headgate.model.objects import ObjectType, checked_name
+from headgate.steward.kernel import Kernel
+from headgate.steward.ownership import created
+from headgate.steward.permits import Permit
+from headgate.steward.updates import Updates
+from headgate.store import Write, objects
+from headgate.store.records import ObjectRecord
+
+Body = dict[str, Any]
+
+
+class Entries:
+    """All objects of one type in a schema or in a metalake. What only that type knows goes into the body."""
+
+    def __init__(self, kernel: Kernel, type: ObjectType, lists: Op) -> None:
+        self.kernel = kernel
+        self.type = type
+        self.lists = lists
+
+    def nodes(self, permit: Permit) -> list[Node]:
+        """Those that the caller may see, by name."""
+        every = permit.authority.children_of(permit.node.id, self.type)
+        seen = visible(permit.authority, permit.caller, self.lists, every)
+        return sorted(seen, key=lambda node: node.name)
+
+    def list(self, permit: Permit) -> list[ObjectRecord]:
+        """As `nodes`, whole."""
+        with self.kernel.store.read() as read:
+            return objects.many(read, [node.id for node in self.nodes(permit)])
+
+    def create(
+        self,
+        permit: Permit,
+        name: str,
+        comment: str | None,
+        properties: dict[str, str],
+        body: Body | Callable[[Write], Body] | None = None,
+    ) -> ObjectRecord:
+        """Add an object under the one the permit is for; who makes it owns it. A body may be worked out in the change."""
+        checked_name(name, _word(self.type))
+        with self.kernel.change(permit) as tx:
+            kept = body(tx) if callable(body) else body
+            return created(tx, permit, self.type, name, comment=comment, properties=properties, body=kept)
+
+    def load(self, permit: Permit) -> ObjectRecord:
+        with self.kernel.store.read() as read:
+            return objects.present(read, permit.node.id)
+
+    def alter(
+        self, permit: Permit, updates: Updates, body: Callable[[Body], Body] | None = None
+    ) -> ObjectRecord:
+        """Apply the updates, and `body` to what only this type knows."""
+        if updates.name is not None:
+            checked_name(updates.name, _word(self.type))
+        with self.kernel.change(permit) as tx:
+            before = objects.present(tx, permit.node.id)
+            objects.alter(
+                tx,
+                before,
+                name=updates.name,
+                comment=updates.comment,
+                properties=updates.applied_to(before.properties),
+                body=None if body is None else body(before.body),
+            )
+            return objects.present(tx, before.id)
+
+    def drop(self, permit: Permit) -> ObjectRecord:
+        """Remove an object with all that is kept about it, and tell what it was."""
+        with self.kernel.change(permit) as tx:
+            before = objects.present(tx, permit.node.id)
+            objects.drop(tx, before.id)
+            return before
+
+
+def _word(type: ObjectType) -> str:
+    return type.value.replace("_", " ")

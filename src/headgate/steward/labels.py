@@ -1,0 +1,193 @@
+"""Tags and policies on objects: assigned, inherited downward, nearest wins."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+import msgspec
+
+from headgate.decide import Op, allowed, visible
+from headgate.decide.operations import LOADS
+from headgate.model.errors import AlreadyExists, IllegalArgument, NotFound, NotInUse
+from headgate.model.objects import LEAVES, ObjectRef, ObjectType, clip
+from headgate.steward.entries import Entries
+from headgate.steward.kernel import Kernel
+from headgate.steward.permits import Permit
+from headgate.store import labels, objects
+from headgate.store.records import ObjectRecord
+
+Columns = Callable[[Permit], Mapping[str, int]]
+"""The columns of the table that a permit is for, by name, each with its field id."""
+
+_TREE: Final = LEAVES | {ObjectType.METALAKE, ObjectType.CATALOG, ObjectType.SCHEMA}
+
+LABELLED: Final[dict[ObjectType, frozenset[ObjectType]]] = {
+    ObjectType.TAG: _TREE | {ObjectType.COLUMN},
+    ObjectType.POLICY: _TREE,
+}
+"""What each kind of label can stand on."""
+
+MAX_VALUE: Final = 256
+
+
+class Assigned(msgspec.Struct, frozen=True):
+    """A label as it holds for an object: its value, and whether it comes from further up."""
+
+    label: ObjectRecord
+    value: str | None
+    inherited: bool
+
+
+class Place(msgspec.Struct, frozen=True):
+    """Something a label stands on directly."""
+
+    ref: ObjectRef
+    value: str | None
+
+
+class Assign(msgspec.Struct, frozen=True):
+    """A label to put or take, with the permit to apply it and the value to give or to take."""
+
+    permit: Permit
+    value: str | None = None
+
+
+class Labels(Entries):
+    """Tags or policies. An assignment to a column rests on its field id, so a rename changes nothing."""
+
+    def __init__(self, kernel: Kernel, type: ObjectType, lists: Op, columns: Columns) -> None:
+        super().__init__(kernel, type, lists)
+        self.columns = columns
+
+    # -- what holds for an object -----------------------------------------------------------------------------
+
+    def of(self, permit: Permit) -> list[Assigned]:
+        """The labels of an object, its own and inherited ones, as far as the caller may see them, by name."""
+        holding = self._holding(permit)
+        authority = permit.authority
+        nodes = [authority.objects[id] for id in holding]
+        mine = [n for n in nodes if n.type is self.type]
+        seen = {node.id for node in visible(authority, permit.caller, self.lists, mine)}
+        with self.kernel.store.read() as read:
+            found = objects.many(read, sorted(seen))
+        return sorted(
+            (Assigned(record, *holding[record.id]) for record in found),
+            key=lambda assigned: assigned.label.name,
+        )
+
+    def one_of(self, permit: Permit, label: Permit) -> Assigned:
+        """One label of an object."""
+        found = self._holding(permit).get(label.node.id)
+        if found is None:
+            raise NotFound(
+                f"{self.type} '{clip(label.ref.name)}' is not on {permit.ref.type} "
+                f"'{clip(permit.ref.full_name)}' or above it",
+                about=self.type,
+            )
+        with self.kernel.store.read() as read:
+            return Assigned(objects.present(read, label.node.id), *found)
+
+    def _holding(self, permit: Permit) -> dict[int, tuple[str | None, bool]]:
+        """Value and whether inherited by label id. INVARIANT: the nearest assignment of a label wins."""
+        place = self._place(permit)
+        steps = [place, *((id, 0) for id, _ in reversed(permit.node.chain) if (id, 0) != place)]
+        found: dict[int, tuple[str | None, bool]] = {}
+        for object, field in steps:
+            for assigned in permit.authority.labels.get(object) or ():
+                if assigned.field == field:
+                    found.setdefault(assigned.label, (assigned.value, (object, field) != place))
+        return found
+
+    def _place(self, permit: Permit) -> tuple[int, int]:
+        """Object and field that a permit's reference names."""
+        ref = permit.ref
+        if ref.type not in LABELLED[self.type]:
+            raise IllegalArgument(
+                f"a {self.type} cannot be on a {ref.type}",
+                hint=f"it can on {', '.join(sorted(LABELLED[self.type]))}",
+            )
+        if ref.type is not ObjectType.COLUMN:
+            return permit.node.id, 0
+        field = self.columns(msgspec.structs.replace(permit, ref=ref.parent)).get(ref.name)
+        if field is None:
+            raise NotFound(f"column '{clip(ref.full_name)}' does not exist", about="metadata-object")
+        return permit.node.id, field
+
+    # -- assign -----------------------------------------------------------------------------------------------
+
+    def assign(self, on: Permit, add: Sequence[Assign], remove: Sequence[Assign]) -> list[Assigned]:
+        """Put and take labels, all of them or none. What is both put and taken with one value stays as it is."""
+        object, field = self._place(on)
+        adding = {(item.permit.node.id, item.value): item for item in add}
+        removing = {(item.permit.node.id, item.value): item for item in remove}
+        both = adding.keys() & removing.keys()
+        with self.kernel.change(*(item.permit for item in (*add, *remove)), on) as tx:
+            held = self._held(object, field)
+            for (label, value), _ in removing.items():
+                if (label, value) not in both and label in held and value in (None, held[label]):
+                    labels.take(tx, label, object, field)
+                    del held[label]
+            for (label, value), item in adding.items():
+                if (label, value) in both:
+                    continue
+                if label in held:
+                    raise AlreadyExists(
+                        f"{self.type} '{clip(item.permit.ref.name)}' is already on {on.ref.type} "
+                        f"'{clip(on.ref.full_name)}'",
+                        hint="remove it first to give it another value",
+                        about=f"{self.type}-association",
+                    )
+                self._check_value(objects.present(tx, label), value)
+                labels.put(tx, label, object, field, value)
+                held[label] = value
+            records = objects.many(tx, sorted(held))
+        return sorted(
+            (Assigned(record, held[record.id], False) for record in records if record.type is self.type),
+            key=lambda assigned: assigned.label.name,
+        )
+
+    def _held(self, object: int, field: int) -> dict[int, str | None]:
+        now = self.kernel.authority()
+        return {x.label: x.value for x in now.labels.get(object) or () if x.field == field}
+
+    def _check_value(self, label: ObjectRecord, value: str | None) -> None:
+        if value is None:
+            return
+        if not value.strip() or len(value) > MAX_VALUE:
+            raise IllegalArgument(f"a tag value has 1 to {MAX_VALUE} characters")
+        choices: list[str] | None = label.body.get("allowedValues")
+        if choices is not None and value not in choices:
+            raise IllegalArgument(
+                f"tag '{clip(label.name)}' does not allow the value '{clip(value)}'",
+                hint=f"use one of {', '.join(map(clip, choices))}" if choices else "give it no value",
+            )
+
+    # -- where a label is -------------------------------------------------------------------------------------
+
+    def places(self, permit: Permit, value: str | None = None) -> list[Place]:
+        """What a label stands on directly, as far as the caller can load it, by type and name."""
+        authority = permit.authority
+        found: list[Place] = []
+        with self.kernel.store.read() as read:
+            rows = labels.places(read, permit.node.id)
+        for object, field, given in rows:
+            node = authority.objects.get(object)
+            if node is None or (value is not None and given != value):
+                continue
+            if not allowed(authority, permit.caller, LOADS[node.type], node):
+                continue
+            ref = authority.ref(node)
+            if field:
+                name = self._column(permit, ref, field)
+                if name is None:
+                    continue
+                ref = ref.child(ObjectType.COLUMN, name)
+            found.append(Place(ref, given))
+        return sorted(found, key=lambda place: (place.ref.type, place.ref.full_name))
+
+    def _column(self, permit: Permit, table: ObjectRef, field: int) -> str | None:
+        """The name that a column has now; None if it is gone or its table cannot be read."""
+        try:
+            loads = self.kernel.permit(permit.identity, Op.LOAD_TABLE, table)
+        except (NotFound, NotInUse):
+            return None
+        return next((name for name, id in self.columns(loads).items() if id == field), None)

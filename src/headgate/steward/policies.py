@@ -1,0 +1,119 @@
+"""Policies as Gravitino's API keeps them: a type, a content that the type prescribes, and whether it is enabled."""
+
+import re
+from collections.abc import Callable
+from typing import Any, Final
+
+import msgspec
+
+from headgate.decide import Op
+from headgate.model.errors import IllegalArgument
+from headgate.model.objects import ObjectType, clip
+from headgate.steward.kernel import Kernel
+from headgate.steward.labels import Columns, Labels
+from headgate.steward.permits import Permit
+from headgate.steward.updates import Updates
+from headgate.store.records import ObjectRecord
+
+Content = dict[str, Any]
+
+
+class _Custom(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    supportedObjectTypes: list[str]  # noqa: N815
+    customRules: dict[str, Any] | None = None  # noqa: N815
+    properties: dict[str, str] | None = None
+
+
+class _Compaction(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    minDataFileMse: int | None = None  # noqa: N815
+    minDeleteFileNumber: int | None = None  # noqa: N815
+    dataFileMseWeight: int | None = None  # noqa: N815
+    deleteFileNumberWeight: int | None = None  # noqa: N815
+    maxPartitionNum: int | None = None  # noqa: N815
+    rewriteOptions: dict[str, str] | None = None  # noqa: N815
+
+
+def _custom(content: Content) -> Content:
+    read = msgspec.convert(content, _Custom)
+    types = sorted({ObjectType.parse(type).value for type in read.supportedObjectTypes})
+    if not types:
+        raise IllegalArgument("supportedObjectTypes cannot be empty")
+    return {
+        "customRules": read.customRules or {},
+        "supportedObjectTypes": types,
+        "properties": read.properties or {},
+    }
+
+
+_OPTION: Final = re.compile(r"(?!job\.options\.)[A-Za-z0-9._-]+")
+
+
+def _compaction(content: Content) -> Content:
+    read = msgspec.convert(content, _Compaction)
+    for field in read.__struct_fields__:
+        value = getattr(read, field)
+        least = 1 if field == "maxPartitionNum" else 0
+        if isinstance(value, int) and value < least:
+            raise IllegalArgument(f"{field} must be at least {least}")
+    for option, value in (read.rewriteOptions or {}).items():
+        if not _OPTION.fullmatch(option) or not value.strip():
+            raise IllegalArgument(
+                f"rewrite option '{clip(option)}' cannot be used",
+                hint="letters, digits, '.', '_' and '-', not beginning with job.options., and a value",
+            )
+    return content
+
+
+CONTENTS: Final[dict[str, Callable[[Content], Content]]] = {
+    "custom": _custom,
+    "system_iceberg_compaction": _compaction,
+}
+"""The types of policy; each gives the content as it is kept, or refuses it."""
+
+
+def checked_content(type: str, content: Content) -> tuple[str, Content]:
+    """The type and content of a policy as they are kept, or a refusal that names what is wrong."""
+    check = CONTENTS.get(type.lower())
+    if check is None:
+        raise IllegalArgument(
+            f"'{clip(type)}' is not a type of policy", hint=f"use one of {', '.join(CONTENTS)}"
+        )
+    try:
+        return type.lower(), check(content)
+    except msgspec.ValidationError as error:
+        raise IllegalArgument(f"the content of the policy cannot be read: {error}") from None
+
+
+class Policies(Labels):
+    """Policies, stored and attached to objects."""
+
+    def __init__(self, kernel: Kernel, columns: Columns) -> None:
+        super().__init__(kernel, ObjectType.POLICY, Op.LIST_POLICIES, columns)
+
+    def define(
+        self, permit: Permit, name: str, comment: str | None, type: str, enabled: bool, content: Content
+    ) -> ObjectRecord:
+        kind, kept = checked_content(type, content)
+        body = {"policyType": kind, "enabled": enabled, "content": kept}
+        return self.create(permit, name, comment, {}, body)
+
+    def redefine(
+        self, permit: Permit, updates: Updates, contents: tuple[tuple[str, Content], ...]
+    ) -> ObjectRecord:
+        """Change name, comment or content. The type and the types of object it is for stay what they are."""
+
+        def replaced(body: dict[str, Any]) -> dict[str, Any]:
+            for type, content in contents:
+                kind, kept = checked_content(type, content)
+                if kind != body["policyType"]:
+                    raise IllegalArgument(f"the type of the policy is {body['policyType']} and stays so")
+                before = body["content"].get("supportedObjectTypes")
+                if kept.get("supportedObjectTypes") != before:
+                    raise IllegalArgument(f"the policy is for {', '.join(before)} and stays so")
+                body = {**body, "content": kept}
+            return body
+
+        return self.alter(permit, updates, replaced)
+
+    def enable(self, permit: Permit, enabled: bool) -> None:
+        self.alter(permit, Updates(), lambda body: {**body, "enabled": enabled})
