@@ -17,7 +17,7 @@ SYSTEMS = ("headgate", "gravitino", "postgresql", "mariadb")
 
 
 @pytest.fixture(scope="session")
-def stand_of(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Stand]:
+def stand_of(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Stand]]:
     """The stand of a system by name, made when it is first asked for."""
     made: dict[str, Stand] = {}
 
@@ -35,7 +35,9 @@ def stand_of(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
         made[system].empty()
         return made[system]
 
-    return get
+    yield get
+    for stand in made.values():
+        stand.close()
 
 
 @pytest.fixture(params=SYSTEMS)

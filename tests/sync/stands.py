@@ -5,6 +5,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import anyio.from_thread
 import httpx
@@ -49,6 +50,9 @@ class Stand(ABC):
     @abstractmethod
     def may(self, user: Principal, object: Securable, action: str) -> bool:
         """What the system itself says, of a user by their name in the world."""
+
+    def close(self) -> None:
+        """Let go of everything."""
 
     def own(self, user: Principal) -> Principal:
         found = self.names.of(user)
@@ -102,9 +106,6 @@ class HeadgateStand(Stand):
             access.set_owner(tx, root, admin)
             for person in (*USERS, *GROUPS):
                 access.add_principal(tx, root, PrincipalKind(person.kind.value), person.name)
-        self.connect()
-
-    def connect(self) -> None:
         self.connector = HeadgateConnector(self.store, self.metalake, f"headgate:{self.metalake}")
 
     def may(self, user: Principal, object: Securable, action: str) -> bool:
@@ -143,20 +144,57 @@ class _InProcess(httpx.BaseTransport):
 
 
 class GravitinoStand(HeadgateStand):
-    """The same behind the REST API that Gravitino's clients speak."""
+    """The same behind the REST API that Gravitino's clients speak; who is in which group comes with each request."""
 
     def __init__(self, folder: Path) -> None:
         self.members: dict[Principal, frozenset[str]] = {}
+        self.folder = folder
         super().__init__(folder)
 
-    def connect(self) -> None:
+    def empty(self) -> None:
+        self.members = {}
         if not hasattr(self, "client"):
-            steward = Steward(self.store, service_admins=frozenset({"admin"}))
-            app = Server(steward, Authentication([SimpleScheme()]), [GravitinoDoor()])
-            self.client = httpx.Client(
-                transport=_InProcess(app), base_url="http://headgate", auth=("admin", "x")
-            )
-        self.connector = GravitinoConnector(self.client, self.metalake, f"gravitino:{self.metalake}")
+            self._build()
+        at = f"/api/metalakes/{self.metalake}"
+        for name in self._call("GET", f"{at}/roles")["names"]:
+            self._call("DELETE", f"{at}/roles/{quote(name, safe='')}")
+        for object in OBJECTS:
+            body = {"name": "admin", "type": "user"}
+            self._call("PUT", f"{at}/owners/{object.type}/{'.'.join(object.path)}", body)
+        self.connector = GravitinoConnector(self.client, self.metalake, "gravitino:lake")
+
+    def _build(self) -> None:
+        self.metalake = "metalake"
+        steward = Steward(
+            self.store, service_admins=frozenset({"admin"}), warehouse=str(self.folder / "warehouse")
+        )
+        app = Server(steward, Authentication([SimpleScheme()]), [GravitinoDoor()])
+        self.client = httpx.Client(transport=_InProcess(app), base_url="http://headgate", auth=("admin", "x"))
+        self._call("POST", "/api/metalakes", {"name": self.metalake})
+        at = f"/api/metalakes/{self.metalake}"
+        for person in (*USERS, *GROUPS):
+            self._call("POST", f"{at}/{person.kind}s", {"name": person.name})
+        catalog = {"name": CATALOG.path[0], "type": "relational", "provider": "lakehouse-iceberg"}
+        self._call("POST", f"{at}/catalogs", catalog)
+        at = f"{at}/catalogs/{CATALOG.path[0]}/schemas"
+        columns = [{"name": "x", "type": "integer"}, {"name": "y", "type": "integer"}]
+        for schema in SCHEMAS:
+            self._call("POST", at, {"name": schema.path[1]})
+        for table in TABLES:
+            body: dict[str, Any] = {"name": table.path[2], "columns": columns}
+            self._call("POST", f"{at}/{table.path[1]}/tables", body)
+        for view in VIEWS:
+            said = [{"type": "sql", "dialect": "spark", "sql": "SELECT x FROM sales.orders"}]
+            body = {"name": view.path[2], "columns": columns[:1], "representations": said}
+            self._call("POST", f"{at}/{view.path[1]}/views", body)
+
+    def _call(self, method: str, path: str, json: Any = None) -> Any:
+        answer = self.client.request(method, path, json=json)
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+    def close(self) -> None:
+        self.client.close()
 
     def groups(self, user: Principal) -> frozenset[str]:
         return self.members.get(user, frozenset())
