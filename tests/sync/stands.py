@@ -233,6 +233,9 @@ class PostgresStand(Stand):
     def _run(self, text: str) -> None:
         self.connection.execute(text.encode())
 
+    def close(self) -> None:
+        self.connection.close()
+
     def empty(self) -> None:
         for table in TABLES:
             place = f'"{table.path[1]}"."{table.path[2]}"'
@@ -292,6 +295,7 @@ class MariaDBStand(Stand):
         self.server = server
         self.names = PrincipalMap({"user:*": "*@%", "group:PUBLIC": "PUBLIC"})
         self.connection = server.connect()
+        self.sessions: dict[Principal, pymysql.Connection[Any]] = {}
         for schema in SCHEMAS:
             self._run(f"CREATE DATABASE IF NOT EXISTS `{schema.path[1]}`")
         # A neighbour that an unescaped wildcard would reach.
@@ -314,7 +318,15 @@ class MariaDBStand(Stand):
             cursor.execute(text)
             return cursor.fetchall()
 
+    def close(self) -> None:
+        for session in (*self.sessions.values(), self.connection):
+            session.close()
+        self.sessions = {}
+
     def empty(self) -> None:
+        for session in self.sessions.values():
+            session.close()
+        self.sessions = {}
         for user in USERS:
             self._run(f"REVOKE ALL PRIVILEGES, GRANT OPTION FROM '{user.name}'@'%'")
         for (name,) in self._run(
@@ -333,17 +345,18 @@ class MariaDBStand(Stand):
             "table.alter": f"ALTER TABLE {place} COMMENT = ''",
         }
         statement = tries.get(action) or f"SELECT `{object.path[3]}` FROM {place} LIMIT 0"
-        asked = pymysql.connect(host="127.0.0.1", port=self.server.port, user=user.name)
+        if user not in self.sessions:
+            self.sessions[user] = pymysql.connect(host="127.0.0.1", port=self.server.port, user=user.name)
+        session = self.sessions[user]
         try:
-            with asked.cursor() as cursor:
+            with session.cursor() as cursor:
                 cursor.execute(statement)
             return True
         except pymysql.OperationalError as error:
             assert error.args[0] in (1142, 1143, 1044, 1370), error
             return False
         finally:
-            asked.rollback()
-            asked.close()
+            session.rollback()
 
 
 def places(action: str) -> Iterator[Securable]:

@@ -89,9 +89,9 @@ _BITS: Final = (
 )  # fmt: skip
 """The global privileges by the bit that the server keeps for each."""
 _ABOVE: Final = (1 << _BITS.index("SUPER")) | (1 << _BITS.index("CREATE USER"))
-_DB_COLUMNS: Final = {
-    f"{word.title().replace(' ', '_')}_priv": word for word in _SCHEMA if word != "CREATE TEMPORARY TABLES"
-} | {"Create_tmp_table_priv": "CREATE TEMPORARY TABLES", "Delete_history_priv": "DELETE HISTORY"}
+_DB_COLUMNS: Final = {f"{word.capitalize().replace(' ', '_')}_priv": word for word in _SCHEMA} | {
+    "Create_tmp_table_priv": "CREATE TEMPORARY TABLES"
+}
 _NO_SUCH_GRANT: Final = frozenset({1141, 1147, 1403})
 
 
