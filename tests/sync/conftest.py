@@ -17,7 +17,9 @@ SYSTEMS = ("headgate", "gravitino", "postgresql", "mariadb")
 
 
 @pytest.fixture(scope="session")
-def stand_of(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Stand]]:
+def stand_of(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Callable[[str], Stand]]:
     """The stand of a system by name, made when it is first asked for."""
     made: dict[str, Stand] = {}
 

@@ -51,9 +51,7 @@ _OPAQUE: dict[ObjectType, tuple[str, ...]] = {
 
 
 @st.composite
-def grants(
-    draw: st.DrawFn, holders: tuple[Principal, ...], deny: bool, columns: bool, opaque: bool
-) -> Grant:
+def grants(draw: st.DrawFn, holders: tuple[Principal, ...], deny: bool, columns: bool, opaque: bool) -> Grant:
     objects = [Securable(_T.METALAKE), *OBJECTS, *(COLUMNS if columns else ())]
     object = draw(st.sampled_from(objects))
     words = _BY_TYPE[object.type] + (_OPAQUE.get(object.type, ()) if opaque else ())
@@ -85,7 +83,9 @@ def policies(
         by_key[grant.holder, grant.object, grant.privilege] = grant
     facts.update(by_key.values())
     inside = [(of, who) for of in GROUPS for who in (*USERS, *GROUPS) if of != who]
-    inside += [(of, who) for of in ROLES for who in (*USERS, *GROUPS, *(ROLES if nested else ())) if of != who]
+    inside += [
+        (of, who) for of in ROLES for who in (*USERS, *GROUPS, *(ROLES if nested else ())) if of != who
+    ]
     facts.update(Member(of, who) for of, who in draw(st.sets(st.sampled_from(inside), max_size=9)))
     if owners:
         for object in draw(st.sets(st.sampled_from(OBJECTS), max_size=2)):

@@ -67,7 +67,7 @@ class Role(msgspec.Struct, frozen=True, omit_defaults=True):
     name: str
     securable_objects: tuple[SecurableObject, ...] = ()
     roles: tuple[str, ...] = ()
-    change_log: ChangeLog = ChangeLog()
+    change_log: ChangeLog | None = None
     properties: dict[str, str] = {}
 
 
@@ -77,7 +77,7 @@ class User(msgspec.Struct, frozen=True, omit_defaults=True):
     name: str
     roles: tuple[str, ...] = ()
     securable_objects: tuple[SecurableObject, ...] = ()
-    change_log: ChangeLog = ChangeLog()
+    change_log: ChangeLog | None = None
 
 
 class UserGroup(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -88,7 +88,7 @@ class UserGroup(msgspec.Struct, frozen=True, omit_defaults=True):
     roles: tuple[str, ...] = ()
     securable_objects: tuple[SecurableObject, ...] = ()
     everyone: bool = False
-    change_log: ChangeLog = ChangeLog()
+    change_log: ChangeLog | None = None
 
 
 class ObjectEntry(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -156,15 +156,13 @@ class PolicySnapshot(msgspec.Struct, frozen=True):
         def roles(p: Principal) -> tuple[str, ...]:
             return tuple(sorted(role.name for role in held.get(p, ())))
 
-        none = ChangeLog()
         return cls(
             format=FORMAT,
             system=system,
             version_id=version_of(facts, system),
             timestamp=(at or datetime.now(UTC)).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
             users={
-                p.name: User(p.name, roles(p), granted.get(p, ()), logs.get(p, none))
-                for p in by_kind[Kind.USER]
+                p.name: User(p.name, roles(p), granted.get(p, ()), logs.get(p)) for p in by_kind[Kind.USER]
             },
             groups={
                 p.name: UserGroup(
@@ -173,13 +171,12 @@ class PolicySnapshot(msgspec.Struct, frozen=True):
                     roles(p),
                     granted.get(p, ()),
                     p in facts.everyone,
-                    logs.get(p, none),
+                    logs.get(p),
                 )
                 for p in by_kind[Kind.GROUP]
             },
             roles={
-                p.name: Role(p.name, granted.get(p, ()), roles(p), logs.get(p, none))
-                for p in by_kind[Kind.ROLE]
+                p.name: Role(p.name, granted.get(p, ()), roles(p), logs.get(p)) for p in by_kind[Kind.ROLE]
             },
             objects=_entries(facts),
             row_filters=_restrictions(fact for fact in facts.restrictions if isinstance(fact, RowFilter)),

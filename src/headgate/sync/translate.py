@@ -388,7 +388,10 @@ class _Work:
                 continue
             if grant.option and not (self.options.grant_option and self.able.grant_option):
                 self.book.note(Cause.OPTION, holder, grant.object, grant.privilege)
-            self._place(holder, holdings, grant.object, gives, grant.privilege)
+            # Where there are no gates nothing needs to be opened.
+            goals = gives if self.able.semantics.gates else gives - actions.GATES
+            if goals:
+                self._place(holder, holdings, grant.object, goals, grant.privilege)
 
     def _place(
         self, holder: Principal, own: _Holdings, object: Securable, goals: frozenset[str], name: str
@@ -410,7 +413,7 @@ class _Work:
         rest = goals - said
         here = {a for a in rest if type_of(a) is object.type}
         below = frozenset(a for a in rest - here if reaches(object.type, type_of(a)))
-        if here - (actions.GATES if not self.able.semantics.gates else frozenset()):
+        if here:
             self.book.note(self._why(own, object, here), holder, object, name)
         if below:
             children = [

@@ -52,7 +52,9 @@ def compare(stand: Stand, facts: Facts, *, equal: bool) -> None:
                 should = covered((object, action), source.get(user, frozenset()))
                 assert should or not says, f"{user} may {action} {object} in the target and not in the source"
                 if equal and action in sayable:
-                    assert says or not should, f"{user} may {action} {object} in the source, not in the target"
+                    assert says or not should, (
+                        f"{user} may {action} {object} in the source, not in the target"
+                    )
 
 
 COMMON = settings(
