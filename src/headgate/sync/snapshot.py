@@ -220,9 +220,16 @@ class PolicySnapshot(msgspec.Struct, frozen=True):
 
     def to_yaml(self) -> bytes:
         plain = msgspec.to_builtins(self, order="sorted")
-        return yaml.safe_dump(
-            plain, allow_unicode=True, sort_keys=True, default_flow_style=None, width=120
-        ).encode()
+        text: bytes = yaml.dump(
+            plain,
+            Dumper=_Dumper,
+            allow_unicode=True,
+            sort_keys=True,
+            default_flow_style=None,
+            width=120,
+            encoding="utf-8",
+        )
+        return text
 
     @classmethod
     def read(cls, text: bytes) -> "PolicySnapshot":
@@ -243,6 +250,16 @@ class PolicySnapshot(msgspec.Struct, frozen=True):
             return msgspec.convert(plain, cls)
         except msgspec.ValidationError as error:
             raise IllegalArgument("the snapshot is not well formed", hint=str(error)) from error
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes what is not plainly printable in quotes, where YAML escapes it and loses nothing."""
+
+    def represent_text(self, text: str) -> yaml.ScalarNode:
+        return self.represent_scalar("tag:yaml.org,2002:str", text, style=None if text.isprintable() else '"')
+
+
+_Dumper.add_representer(str, _Dumper.represent_text)
 
 
 def version_of(facts: Facts, system: str) -> str:
