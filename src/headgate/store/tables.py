@@ -232,3 +232,61 @@ audit = Table(
     Column("details", LargeBinary, nullable=False),
     sqlite_autoincrement=True,
 )
+
+sync_pushes = Table(
+    "sync_pushes",
+    metadata,
+    Column("id", Id, primary_key=True, autoincrement=True),
+    Column("target", Name, nullable=False, index=True),
+    Column("source", Name, nullable=False),
+    Column("mode", String(16), nullable=False),
+    Column("state", String(16), nullable=False),
+    Column("actor", Name, nullable=False),
+    Column("started_at", String(32), nullable=False),
+    Column("ended_at", String(32)),
+    comment="Pushes of policies to other systems: running, done, failed or undone",
+    sqlite_autoincrement=True,
+)
+
+sync_steps = Table(
+    "sync_steps",
+    metadata,
+    Column("push", Id, ForeignKey("sync_pushes.id"), primary_key=True),
+    Column("position", Integer, primary_key=True, autoincrement=False),
+    Column("before", LargeBinary),
+    Column("after", LargeBinary),
+    Column("owned", Boolean, nullable=False),
+    Column("outcome", String(32)),
+    Column("detail", Text),
+    comment="What a push changes, one fact each: what was there before, what is there after, what became of it",
+)
+
+sync_marks = Table(
+    "sync_marks",
+    metadata,
+    Column("target", Name, primary_key=True),
+    Column("digest", String(64), primary_key=True),
+    Column("fact", LargeBinary, nullable=False),
+    comment="What pushes put into a target and may therefore take away again",
+)
+
+sync_locks = Table(
+    "sync_locks",
+    metadata,
+    Column("target", Name, primary_key=True),
+    Column("holder", String(64), nullable=False),
+    Column("until", String(32), nullable=False),
+    comment="One push at a time per target",
+)
+
+sync_snapshots = Table(
+    "sync_snapshots",
+    metadata,
+    Column("id", Id, primary_key=True, autoincrement=True),
+    Column("name", Name, nullable=False, index=True),
+    Column("version", String(64), nullable=False),
+    Column("at", String(32), nullable=False),
+    Column("document", LargeBinary, nullable=False),
+    comment="Policy snapshots that were fetched, and the last common one of each pair that is kept in step",
+    sqlite_autoincrement=True,
+)

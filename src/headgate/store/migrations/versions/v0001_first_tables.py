@@ -106,6 +106,57 @@ def upgrade() -> None:
         comment="One row: the revision that every change of governance state raises",
     )
     op.create_table(
+        "sync_locks",
+        sa.Column("target", sa.String(length=512), nullable=False),
+        sa.Column("holder", sa.String(length=64), nullable=False),
+        sa.Column("until", sa.String(length=32), nullable=False),
+        sa.PrimaryKeyConstraint("target", name=op.f("pk_sync_locks")),
+        comment="One push at a time per target",
+    )
+    op.create_table(
+        "sync_marks",
+        sa.Column("target", sa.String(length=512), nullable=False),
+        sa.Column("digest", sa.String(length=64), nullable=False),
+        sa.Column("fact", sa.LargeBinary(), nullable=False),
+        sa.PrimaryKeyConstraint("target", "digest", name=op.f("pk_sync_marks")),
+        comment="What pushes put into a target and may therefore take away again",
+    )
+    op.create_table(
+        "sync_pushes",
+        sa.Column(
+            "id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=True, nullable=False
+        ),
+        sa.Column("target", sa.String(length=512), nullable=False),
+        sa.Column("source", sa.String(length=512), nullable=False),
+        sa.Column("mode", sa.String(length=16), nullable=False),
+        sa.Column("state", sa.String(length=16), nullable=False),
+        sa.Column("actor", sa.String(length=512), nullable=False),
+        sa.Column("started_at", sa.String(length=32), nullable=False),
+        sa.Column("ended_at", sa.String(length=32), nullable=True),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_sync_pushes")),
+        comment="Pushes of policies to other systems: running, done, failed or undone",
+        sqlite_autoincrement=True,
+    )
+    with op.batch_alter_table("sync_pushes", schema=None) as batch_op:
+        batch_op.create_index(batch_op.f("ix_sync_pushes_target"), ["target"], unique=False)
+
+    op.create_table(
+        "sync_snapshots",
+        sa.Column(
+            "id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=True, nullable=False
+        ),
+        sa.Column("name", sa.String(length=512), nullable=False),
+        sa.Column("version", sa.String(length=64), nullable=False),
+        sa.Column("at", sa.String(length=32), nullable=False),
+        sa.Column("document", sa.LargeBinary(), nullable=False),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_sync_snapshots")),
+        comment="Policy snapshots that were fetched, and the last common one of each pair that is kept in step",
+        sqlite_autoincrement=True,
+    )
+    with op.batch_alter_table("sync_snapshots", schema=None) as batch_op:
+        batch_op.create_index(batch_op.f("ix_sync_snapshots_name"), ["name"], unique=False)
+
+    op.create_table(
         "tokens",
         sa.Column("id", sa.String(length=32), nullable=False),
         sa.Column("digest", sa.String(length=64), nullable=False),
@@ -212,6 +263,19 @@ def upgrade() -> None:
         sa.ForeignKeyConstraint(["object"], ["objects.id"], name=op.f("fk_statistics_object")),
         sa.PrimaryKeyConstraint("object", "partition", "name", name=op.f("pk_statistics")),
         comment="Statistics of tables; partition is empty for the table itself",
+    )
+    op.create_table(
+        "sync_steps",
+        sa.Column("push", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("position", sa.Integer(), autoincrement=False, nullable=False),
+        sa.Column("before", sa.LargeBinary(), nullable=True),
+        sa.Column("after", sa.LargeBinary(), nullable=True),
+        sa.Column("owned", sa.Boolean(), nullable=False),
+        sa.Column("outcome", sa.String(length=32), nullable=True),
+        sa.Column("detail", sa.Text(), nullable=True),
+        sa.ForeignKeyConstraint(["push"], ["sync_pushes.id"], name=op.f("fk_sync_steps_push")),
+        sa.PrimaryKeyConstraint("push", "position", name=op.f("pk_sync_steps")),
+        comment="What a push changes, one fact each: what was there before, what is there after, what became of it",
     )
     op.create_table(
         "group_members",
