@@ -128,3 +128,9 @@ class IcebergCatalog(TableCatalog, Protocol):
         self, at: Place, requirements: Sequence[dict[str, Any]], updates: Sequence[dict[str, Any]]
     ) -> Staged[Document]:
         """Prepare a commit. A place without an object is a table that the commit makes."""
+
+    def rename(self, at: Place, to: Place) -> None:
+        """Give a table or view another name in the system behind the catalog."""
+
+    def drop_view(self, at: Place) -> None:
+        """Remove a view from the system behind the catalog."""

@@ -118,6 +118,12 @@ class Native(Kept):
         table_metadata.require(None, requirements)
         return self._first(table_metadata.applied(table_metadata.empty(_first_version(updates)), updates))
 
+    def rename(self, at: Place, to: Place) -> None:
+        """Names are kept in the object rows."""
+
+    def drop_view(self, at: Place) -> None:
+        """The pointer goes with the object row; the file stays, as in Iceberg."""
+
     def drop_table(self, at: Place, *, purge: bool) -> Staged[None]:
         """Forget the pointer, which goes with the object row. Files stay, as in Iceberg, unless they are purged."""
         if not purge:

@@ -35,6 +35,21 @@ from headgate.planning.within import Within
 
 FILES_PER_TASK = 2_000
 DATA, DELETES = 0, 1
+METADATA_COLUMNS = frozenset(
+    {
+        "_file",
+        "_pos",
+        "_deleted",
+        "_spec_id",
+        "_partition",
+        "_change_type",
+        "_change_ordinal",
+        "_commit_snapshot_id",
+        "_row_id",
+        "_last_updated_sequence_number",
+    }
+)
+"""Columns that every table has and no schema names; engines select them, the files need not."""
 
 
 @dataclass(frozen=True)
@@ -229,7 +244,8 @@ def plan(
         where="the filter",
     )
     lens = read_filter(veil.row_filter, table.schema, case_sensitive=True, where="the row filter")
-    _check_columns(request.select, scope.schema, request.case_sensitive, veil, "select")
+    wanted = [name for name in request.select or () if name.partition(".")[0] not in METADATA_COLUMNS]
+    _check_columns(wanted, scope.schema, request.case_sensitive, veil, "select")
     statistics = _check_columns(
         request.stats_fields, scope.schema, request.case_sensitive, veil, "stats-fields"
     )

@@ -78,6 +78,7 @@ class Steward:
         """Write what is still to be written, and stop."""
         self.scans.close()
         self.kernel.close()
+        self.catalogs.registry.close()
 
     def _columns(self, permit: Permit) -> dict[str, int]:
         """The field ids of a table's columns, for what is assigned to columns."""

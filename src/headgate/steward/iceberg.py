@@ -100,6 +100,11 @@ class Documents:
         for commit in commits:
             if commit.name is not None:
                 self._creatable(commit.permit, commit.name)
+        if len(commits) > 1 and any(self.adapter(commit.permit).outside for commit in commits):
+            raise Unsupported(
+                "tables that another catalog keeps cannot be changed together",
+                hint="commit to them one by one",
+            )
         for attempt in range(_TRIES):
             with ExitStack() as abandoned:
                 staged = []
@@ -129,11 +134,13 @@ class Documents:
         """Give a table or view another name, maybe in another schema of the same catalog. Its files stay where they are."""
         type = source.ref.type
         free(target, type, name)
+        self.adapter(source).rename(place_of(source), place_in(target, name, type))
         with self.kernel.change(source, target, *others) as tx:
             untaken(tx, target.node.id, type, name)
             objects.alter(tx, objects.present(tx, source.node.id), parent=target.node.id, name=name)
 
     def drop_view(self, permit: Permit) -> None:
+        self.adapter(permit).drop_view(place_of(permit))
         with self.kernel.change(permit) as tx:
             objects.drop(tx, permit.node.id)
 

@@ -29,6 +29,8 @@ class Kernel:
         self._compiling = threading.Lock()
         self.reads = AuditBuffer(store)
         """Where reads are audited: together, a moment later."""
+        self.sight: Callable[[Authority, Identity, ObjectRef], bool] | None = None
+        """Looks for an object that has no row yet in the system behind its catalog."""
 
     # -- state ------------------------------------------------------------------------------------------------
 
@@ -84,8 +86,13 @@ class Kernel:
 
         What does not exist is told as missing only to someone who would be allowed if it were there.
         """
+        authority = at or self.authority(at_least)
         try:
-            return self.demand(at or self.authority(at_least), identity, op, ref, about)
+            unseen = at is None and self.sight is not None and authority.find(ref) is None
+            # It may be in a system behind a catalog, not yet seen from here.
+            if unseen and self.sight is not None and self.sight(authority, identity, ref):
+                authority = self.authority()
+            return self.demand(authority, identity, op, ref, about)
         except Refused as refused:
             self._audit_refusal(refused)
             raise

@@ -22,9 +22,10 @@ class Schemas:
     def list(self, permit: Permit, parent: Permit | None = None) -> list[ObjectRef]:
         """Those directly in the catalog, or in a schema the caller may load, that the caller may see, by name."""
         above = permit if parent is None else parent
-        nodes = above.authority.children_of(above.node.id, ObjectType.SCHEMA)
-        seen: list[Node] = list(visible(above.authority, above.caller, Op.LIST_SCHEMAS, nodes))
-        return sorted((above.authority.ref(node) for node in seen), key=lambda ref: ref.name)
+        authority = self.catalogs.seen(above)
+        nodes = authority.children_of(above.node.id, ObjectType.SCHEMA)
+        seen: list[Node] = list(visible(authority, above.caller, Op.LIST_SCHEMAS, nodes))
+        return sorted((authority.ref(node) for node in seen), key=lambda ref: ref.name)
 
     def create(
         self, permit: Permit, name: str, comment: str | None, properties: dict[str, str]

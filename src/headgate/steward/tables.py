@@ -33,8 +33,9 @@ class Tables:
     def list(self, permit: Permit) -> list[ObjectRef]:
         """Those in the schema that the caller may see, by name."""
         self.adapter(permit)
-        nodes = permit.authority.children_of(permit.node.id, ObjectType.TABLE)
-        seen = visible(permit.authority, permit.caller, Op.LIST_TABLES, nodes)
+        authority = self.catalogs.seen(permit)
+        nodes = authority.children_of(permit.node.id, ObjectType.TABLE)
+        seen = visible(authority, permit.caller, Op.LIST_TABLES, nodes)
         return [permit.ref.child(ObjectType.TABLE, name) for name in sorted(node.name for node in seen)]
 
     def create(self, permit: Permit, definition: t.TableDefinition) -> KeptTable:

@@ -31,8 +31,9 @@ class Views:
 
     def nodes(self, permit: Permit) -> list[Node]:
         """Those in the schema that the caller may see, by name."""
-        every = permit.authority.children_of(permit.node.id, ObjectType.VIEW)
-        seen = visible(permit.authority, permit.caller, Op.LIST_VIEWS, every)
+        authority = self.documents.tables.catalogs.seen(permit)
+        every = authority.children_of(permit.node.id, ObjectType.VIEW)
+        seen = visible(authority, permit.caller, Op.LIST_VIEWS, every)
         return sorted(seen, key=lambda node: node.name)
 
     def define(

@@ -1,4 +1,4 @@
-"""Scan planning: ``…/tables/{table}/plan``, ``/plan/{plan}``, ``/tasks``, and the credentials for what was planned."""
+"""Scan planning: ``…/tables/{table}/plan``, ``/plan/{plan-id}``, ``/tasks``, and the credentials for what was planned."""
 
 from typing import Any
 
@@ -32,17 +32,17 @@ def plan_scan(call: Call) -> Any:
     return _answer(call.steward.scans.plan(call.permit, call.raw, circumstances(call)))
 
 
-@routes.on("GET", "/plan/{plan}", Op.READ_TABLE, table)
+@routes.on("GET", "/plan/{plan-id}", Op.READ_TABLE, table)
 def fetch_plan(call: Call) -> Any:
     """Ask how far a plan is that took longer."""
-    planned = call.steward.scans.poll(call.permit, call.params["plan"])
+    planned = call.steward.scans.poll(call.permit, call.params["plan-id"])
     return _answer(planned)
 
 
-@routes.on("DELETE", "/plan/{plan}", Op.READ_TABLE, table)
+@routes.on("DELETE", "/plan/{plan-id}", Op.READ_TABLE, table)
 def cancel_plan(call: Call) -> Any:
     """Give up a plan."""
-    call.steward.scans.cancel(call.permit, call.params["plan"])
+    call.steward.scans.cancel(call.permit, call.params["plan-id"])
     return Answer(status=204)
 
 
