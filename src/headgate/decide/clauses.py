@@ -207,6 +207,11 @@ def _on_the_way(authority: Authority, table: Node) -> list[_Found]:
     return [x for id, _ in table.chain for x in authority.kept(("on", id), partial(_on, authority, id))]
 
 
+def any_on_the_way(authority: Authority, table: Node) -> tuple[str, ...]:
+    """The names of all enabled policies on a table and above it."""
+    return tuple(name for _, name, _, _, _ in _on_the_way(authority, table))
+
+
 def _on(authority: Authority, object: int) -> tuple[_Found, ...]:
     found: list[_Found] = []
     for label in authority.labels.get(object) or ():

@@ -15,6 +15,7 @@ from headgate.steward.jobs import JobTemplates
 from headgate.steward.kernel import Kernel
 from headgate.steward.labels import Labels
 from headgate.steward.leaves import Leaves
+from headgate.steward.lenses import Lenses
 from headgate.steward.metalakes import Metalakes
 from headgate.steward.models import Models
 from headgate.steward.owners import Owners
@@ -25,6 +26,7 @@ from headgate.steward.principals import Principals
 from headgate.steward.questions import Questions
 from headgate.steward.roles import Roles
 from headgate.steward.schemas import Schemas
+from headgate.steward.shapes import Shapes
 from headgate.steward.statistics import Statistics
 from headgate.steward.tables import Tables
 from headgate.steward.tokens import Tokens
@@ -45,10 +47,12 @@ class Steward:
         self.tokens = Tokens(self.kernel)
         self.catalogs = Catalogs(self.kernel, Registry(store, warehouse))
         self.schemas = Schemas(self.kernel, self.catalogs)
-        self.tables = Tables(self.kernel, self.catalogs)
+        self.shapes = Shapes(self.catalogs)
+        self.lenses = Lenses(self.kernel, self.shapes)
+        self.tables = Tables(self.kernel, self.catalogs, self.lenses)
         self.iceberg = IcebergTables(self.kernel, self.tables)
         self.partitions = Partitions(self.tables)
-        self.statistics = Statistics(self.kernel)
+        self.statistics = Statistics(self.kernel, self.lenses)
         self.principals = Principals(self.kernel)
         self.roles = Roles(self.kernel)
         self.owners = Owners(self.kernel)

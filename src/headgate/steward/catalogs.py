@@ -111,6 +111,12 @@ class Catalogs:
         record = self.of(permit)
         return self._open(record, record.properties)
 
+    def opened(self, id: int) -> Catalog:
+        """The adapter of a catalog, for decisions about what lies in it; nobody acts on it this way."""
+        with self.kernel.store.read() as read:
+            record = objects.present(read, id)
+        return self._open(record, record.properties)
+
     # -- inside -------------------------------------------------------------------------------------------------
 
     def _checked(
