@@ -10,6 +10,7 @@ from headgate.model.objects import ObjectType
 from headgate.steward.catalogs import Catalogs
 from headgate.steward.filesets import Filesets
 from headgate.steward.functions import Functions
+from headgate.steward.governance import Governance
 from headgate.steward.iceberg import IcebergTables
 from headgate.steward.jobs import JobTemplates
 from headgate.steward.kernel import Kernel
@@ -18,6 +19,7 @@ from headgate.steward.leaves import Leaves
 from headgate.steward.lenses import Lenses
 from headgate.steward.metalakes import Metalakes
 from headgate.steward.models import Models
+from headgate.steward.outlook import Outlook
 from headgate.steward.owners import Owners
 from headgate.steward.partitions import Partitions
 from headgate.steward.permits import Permit
@@ -58,7 +60,9 @@ class Steward:
         self.owners = Owners(self.kernel)
         self.questions = Questions(self.kernel)
         self.tags = Labels(self.kernel, ObjectType.TAG, Op.LIST_TAGS, self._columns)
-        self.policies = Policies(self.kernel, self._columns)
+        self.governance = Governance(self.kernel, self.shapes)
+        self.outlook = Outlook(self.kernel, self.governance, self.shapes)
+        self.policies = Policies(self.kernel, self._columns, self.governance)
         self.filesets = Filesets(self.catalogs, warehouse)
         self.topics = Leaves(self.catalogs, ObjectType.TOPIC, Op.LIST_TOPICS)
         self.models = Models(self.catalogs)
