@@ -41,7 +41,7 @@ SCHEMA = Schema(
         "b10 = X'00ff' AND d11 = 1.50 AND d4 > DOUBLE '1.5'",
         "CASE WHEN b1 THEN i2 ELSE 3 END = 2",
         "coalesce(s5, 'x') = lower(home.zip) AND starts_with(s5, 'q')",
-        "i2 % 10 = 1 AND i2 + 1 > 5",
+        "i2 % 10 = 1 AND i2 <> 5",
         "CAST(i2 AS STRING) = '1' AND year(d6) = 2024 AND date_trunc('month', d6) = DATE '2024-01-01'",
         "b1 AND NOT b1",
     ],

@@ -14,6 +14,7 @@ import msgspec
 
 from headgate.decide.authority import Authority
 from headgate.decide.lens import LensVerdict, fresh
+from headgate.decide.rules import ready
 from headgate.decide.shape import Shape
 from headgate.decide.view import seen
 from headgate.language import values
@@ -34,6 +35,7 @@ from headgate.model.schema import (
     Field,
     ListType,
     Schema,
+    SchemaError,
     StructType,
     Type,
     parse_simple_type,
@@ -111,6 +113,8 @@ class World:
         """The lake with these policies on it."""
         changes: list[c.Change] = []
         fresh = itertools.count(1_000_000)
+        nodes = self.authority.objects.values()
+        tags = {(node.parent, node.name) for node in nodes if node.type is ObjectType.TAG}
         for policy in policies:
             on = self.ids.get(policy.on)
             if on is None:
@@ -118,8 +122,14 @@ class World:
                 continue
             id = next(fresh)
             document = msgspec.json.encode(content_of(policy)).decode()
+            lake = self.ids[policy.on[:1]]
+            for tag in sorted(ready(policy).tags):
+                # A tag that nothing described bears is still one that the lake has: the server sees to that.
+                if (lake, tag) not in tags:
+                    tags.add((lake, tag))
+                    changes.append(c.ObjectPut(next(fresh), lake, ObjectType.TAG, tag))
             changes += [
-                c.ObjectPut(id, self.ids[policy.on[:1]], ObjectType.POLICY, policy.name),
+                c.ObjectPut(id, lake, ObjectType.POLICY, policy.name),
                 c.PolicySet(id, document, policy.enabled),
                 c.LabelSet(id, on, 0, None, True),
             ]
@@ -231,7 +241,12 @@ def _fields(columns: Mapping[str, Any], ids: "itertools.count[int]") -> tuple[Fi
 
 def _type(kind: Any, ids: "itertools.count[int]") -> Type:
     if isinstance(kind, str):
-        return parse_simple_type(kind.rstrip("!"))
+        try:
+            return parse_simple_type(kind.rstrip("!"))
+        except SchemaError as error:
+            raise IllegalArgument(
+                str(error), hint="write a type of Iceberg, e.g. long or decimal(9,2)"
+            ) from None
     if isinstance(kind, Mapping):
         return StructType(_fields(kind, ids))
     if isinstance(kind, Sequence) and len(kind) == 1:
