@@ -77,7 +77,8 @@ def people(
     authority: Authority, metalake: Node, rules: Iterable[TableRules], circumstances: Circumstances
 ) -> list[tuple[Person, list[str]]]:
     """The enabled users, together where no policy can tell them apart; one that no policy can name is called "them"."""
-    policies = {clause.id: clause.parsed for each in rules for clause in each.clauses}.values()
+    # By document and not by id: a policy that changes says two things, and either may tell people apart.
+    policies = {clause.parsed for each in rules for clause in each.clauses}
     facts = {fact for policy in policies for fact in policy.facts}
     audiences = [audience for policy in policies for audience in (policy.to, policy.except_)]
     users = frozenset().union(*(audience.users for audience in audiences))

@@ -248,7 +248,8 @@ def decide(rules: TableRules, bits: int, request: Request) -> LensVerdict:
         draft.hidden.update(one.hidden)
         for mask in one.masks:
             draft.masks.setdefault(mask.column.field_id, []).append((mask, one.clause))
-    chosen = _choose(draft)
+    hidden = _outermost(draft.hidden, rules.shape.schema)
+    chosen = _choose(draft, hidden)
     filters = tuple(e for one in told for e in one.rows)
     if draft.denials:
         return LensVerdict(None, (), tuple(draft.denials))
@@ -257,7 +258,6 @@ def decide(rules: TableRules, bits: int, request: Request) -> LensVerdict:
     except _FAILURES as error:
         named = tuple(one.clause.name for one in told if one.rows)
         return LensVerdict(None, (), (Denial(named, f"the row filters cannot be put together: {error}"),))
-    hidden = _outermost(draft.hidden, rules.shape.schema)
     masks = tuple(_narrowed(mask, rules.shape.schema, hidden) for _, (mask, _) in sorted(chosen.items()))
     standing = {id: mask.text for id, (mask, _) in chosen.items()}
     parts = tuple(_part(one, standing) for one in told if one.nothing is None)
@@ -306,11 +306,11 @@ def _folded(clause: Clause, bound: Bound, request: Request) -> Said:
     return Said(clause, tuple(rows), tuple(masks), bound.hidden)
 
 
-def _choose(draft: _Draft) -> dict[int, tuple[Mask, Clause]]:
+def _choose(draft: _Draft, hidden: frozenset[int]) -> dict[int, tuple[Mask, Clause]]:
     """The mask of each column; hiding beats masking, the highest priority wins, and a tie denies."""
     chosen: dict[int, tuple[Mask, Clause]] = {}
     for id, offers in sorted(draft.masks.items()):
-        if not draft.hidden.isdisjoint(offers[0][0].column.ids):
+        if not hidden.isdisjoint(offers[0][0].column.ids):
             continue
         top = max(clause.parsed.policy.priority for _, clause in offers)
         best = [(m, c) for m, c in offers if c.parsed.policy.priority == top]
