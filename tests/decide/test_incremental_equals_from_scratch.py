@@ -11,7 +11,7 @@ from headgate.model.objects import BESIDE, LEAVES, ObjectType
 from headgate.model.principals import PrincipalKind
 from headgate.model.privileges import Masks, Privilege
 from headgate.steward.kernel import Kernel
-from headgate.store import Store, Write, access, objects, snapshot
+from headgate.store import Store, Write, access, labels, objects, policies, snapshot
 
 NAMES = ("a", "b", "c")
 T = ObjectType
@@ -30,6 +30,7 @@ class History:
     def step(self, tx: Write) -> None:
         actions = [self.create] * 6 + [self.person] * 3 + [self.grant] * 5 + [self.hold] * 3 + [self.own] * 3
         actions += [self.rename] * 2 + [self.move, self.drop, self.in_use, self.remove_person, self.join]
+        actions += [self.tag] * 2 + [self.policy] * 3
         for _ in range(self.r.choice((1, 1, 1, 4))):
             self.r.choice(actions)(tx)
             self.refresh(tx)
@@ -114,6 +115,31 @@ class History:
         if id is not None and (who := self.principal(self.lake_of(id))) is not None:
             access.set_owner(tx, id, who)
 
+    def tag(self, tx: Write) -> None:
+        tag, on = self.any(T.TAG), self.any(T.METALAKE, T.CATALOG, T.SCHEMA, T.TABLE)
+        if tag is not None and on is not None and self.lake_of(tag) == self.lake_of(on):
+            labels.put(tx, tag, on, self.r.choice((0, 0, 3)), self.r.choice((None, "x")))
+
+    def policy(self, tx: Write) -> None:
+        """A policy of Headgate's own, new or changed, put on something."""
+        on = self.any(T.METALAKE, T.CATALOG, T.SCHEMA, T.TABLE)
+        if on is None:
+            return
+        lake = self.lake_of(on)
+        name = f"own-{self.r.choice(NAMES)}"
+        content = {"to": ["everyone"], "hide": [self.r.choice(NAMES)]}
+        body = {"policyType": "headgate", "enabled": self.r.random() < 0.7, "content": content}
+        found = objects.find(tx, lake, T.POLICY, name)
+        if found is None:
+            found = objects.present(tx, objects.create(tx, lake, lake, T.POLICY, name, body=body))
+        else:
+            objects.alter(tx, found, body=body)
+            found = objects.present(tx, found.id)
+            for object, field, _ in labels.places(tx, found.id):
+                labels.take(tx, found.id, object, field)
+        labels.put(tx, found.id, on, 0, None)
+        policies.say(tx, found, None, "test")
+
     def rename(self, tx: Write) -> None:
         id = self.any()
         if id is not None:
@@ -167,7 +193,7 @@ def test_after_every_step_of_a_random_history(tmp_path: Path, seed: int) -> None
         if step % 9 == 0:
             assert now_and_then.authority() == from_scratch, (seed, step)
     assert now_and_then.authority() == step_by_step.authority()
-    assert {"ObjectPut", "PrincipalPut", "RoleGrants", "OwnerSet"} <= kinds
+    assert {"ObjectPut", "PrincipalPut", "RoleGrants", "OwnerSet", "LabelSet", "PolicySet"} <= kinds
     store.close()
 
 

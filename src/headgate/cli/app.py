@@ -11,16 +11,19 @@ from headgate.cli import (
     audit,
     catalog,
     decisions,
+    governance,
     grants,
     group,
     metalake,
     owner,
+    policy,
     role,
     schema,
     serve,
     table,
     tag,
     token,
+    trials,
     user,
 )
 from headgate.cli.failure import Failure
@@ -39,9 +42,11 @@ for _noun in (token, metalake, catalog, schema, table, user, group, role):
     app.add_typer(_noun.app)
 app.add_typer(grants.grant)
 app.add_typer(grants.revoke)
-for _noun in (owner, tag, audit):
+for _noun in (owner, tag, policy, audit):
     app.add_typer(_noun.app)
 decisions.register(app)
+governance.register(app)
+trials.register(app)
 
 
 def _version(asked: bool) -> None:

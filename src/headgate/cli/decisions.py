@@ -1,4 +1,4 @@
-"""`headgate check` and `headgate explain`: may someone do something, and why."""
+"""`headgate check` and `headgate explain`: may someone do something, what do they see, and why."""
 
 from typing import Annotated, Any
 
@@ -7,6 +7,7 @@ import typer
 from headgate.cli.command import On, command, names, object_of
 from headgate.cli.failure import Denied, Usage
 from headgate.cli.session import Session
+from headgate.cli.views import Engine, Purpose, show_view
 
 Operation = Annotated[
     str | None, typer.Option("--operation", help="E.g. load_table, create_schema, drop_catalog.")
@@ -14,6 +15,14 @@ Operation = Annotated[
 Privilege = Annotated[str | None, typer.Option("--privilege", help="Or a privilege, e.g. select_table.")]
 User = Annotated[str | None, typer.Option("--user", help="Who would do it; else you yourself.")]
 Groups = Annotated[str | None, typer.Option("--groups", help="Groups that their token would carry: g,h")]
+
+OnAny = Annotated[
+    str | None, typer.Option("--on", help="The object as TYPE:NAME, e.g. table:lake.sales.orders.")
+]
+AsAny = Annotated[str | None, typer.Option("--as", help="Whose view of --table to explain.")]
+TableAny = Annotated[
+    str | None, typer.Option("--table", help="A table, CATALOG.SCHEMA.TABLE, as --as sees it.")
+]
 
 
 def check(
@@ -34,14 +43,25 @@ def check(
 
 def explain(
     session: Session,
-    on: On,
+    on: OnAny = None,
     operation: Operation = None,
     privilege: Privilege = None,
     user: User = None,
     groups: Groups = None,
+    as_: AsAny = None,
+    table: TableAny = None,
+    purpose: Purpose = None,
+    engine: Engine = None,
 ) -> None:
-    """Say why someone may or may not do something: roles, grants, levels, owners, what is missing."""
-    question = _question(session, operation, privilege, on, user, groups)
+    """Say why someone may or may not do something, or with --as and --table what they see of a table and why."""
+    if (as_ is None) != (table is None) or (on is None) == (table is None):
+        raise Usage(
+            "one thing must be asked", "give --as and --table, or --on with --operation or --privilege"
+        )
+    if as_ is not None and table is not None:
+        show_view(session, as_, table, purpose, engine, names(groups))
+        return
+    question = _question(session, operation, privilege, on or "", user, groups)
     session.show(session.post(("headgate", "explain"), question)["explanation"])
 
 

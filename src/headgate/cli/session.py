@@ -34,8 +34,8 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     def get(self, path: Path, **query: Any) -> Any:
         return self.ask("GET", path, query=query)
 
-    def post(self, path: Path, body: Any) -> Any:
-        return self.ask("POST", path, body)
+    def post(self, path: Path, body: Any, **query: Any) -> Any:
+        return self.ask("POST", path, body, query)
 
     def put(self, path: Path, body: Any) -> Any:
         return self.ask("PUT", path, body)

@@ -5,8 +5,8 @@ reader keeps a consistent view for as long as it holds one and a grant costs the
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final, TypeVar
 
 import msgspec
 
@@ -24,6 +24,8 @@ _OWNS: Final = {
     ObjectType.SCHEMA: int(Fact.OWNS_SCHEMA),
 }
 
+
+V = TypeVar("V")
 
 Grants = dict[int, Masks]
 """What roles allow and deny on one object, by role id. Never changed once it is in an authority."""
@@ -83,6 +85,14 @@ class Label(msgspec.Struct, frozen=True):
     value: str | None = None
 
 
+class Rule(msgspec.Struct, frozen=True):
+    """A policy of Headgate's own: its document in JSON and whether it is enabled. A label says which object it is on."""
+
+    id: int
+    document: str
+    enabled: bool
+
+
 class Caller(msgspec.Struct, frozen=True):
     """An identity seen from one metalake: its principals, the grants of its roles, and what holds of it everywhere."""
 
@@ -106,6 +116,7 @@ class Authority:
 
     __slots__ = (
         "_callers",
+        "_kept",
         "children",
         "groups_of",
         "held",
@@ -113,8 +124,10 @@ class Authority:
         "member_ids",
         "members",
         "objects",
+        "policies",
         "revision",
         "service_admins",
+        "shared",
     )
 
     def __init__(self, revision: int = 0, service_admins: frozenset[str] = frozenset()) -> None:
@@ -127,6 +140,10 @@ class Authority:
         self.held: Map[int, frozenset[int]] = Map()
         self.groups_of: Map[int, frozenset[int]] = Map()
         self.labels: Map[int, tuple[Label, ...]] = Map()
+        self.policies: Map[int, Rule] = Map()
+        self._kept: dict[Any, Any] = {}
+        self.shared: dict[Any, Any] = {}
+        """What was worked out from parts of the state, by those very parts: also true of later revisions."""
         self._callers: dict[tuple[Identity, int], Caller] = {}
 
     # -- names ------------------------------------------------------------------------------------------------
@@ -227,6 +244,24 @@ class Authority:
             *top.effects(roles, roles - active),
         )
 
+    def kept(self, key: Any, make: Callable[[], V]) -> V:
+        """What `make` gives, worked out once: an authority never changes, so neither does what follows from it alone."""
+        found: V | None = self._kept.get(key)
+        if found is None:
+            found = make()
+            self.remember(key, found)
+        return found
+
+    def recall(self, key: Any) -> Any:
+        """What was remembered under a key, or None."""
+        return self._kept.get(key)
+
+    def remember(self, key: Any, value: Any) -> None:
+        """Keep something that follows from this authority, until there is too much of it."""
+        if len(self._kept) > 200_000:
+            self._kept.clear()
+        self._kept[key] = value
+
     def principals_of(self, user: Member, claimed: Iterable[str]) -> frozenset[int]:
         """The user and every group they are in: claimed by their token, kept here, or holding such a group."""
         found = {user.id}
@@ -260,7 +295,7 @@ class Authority:
     __hash__ = None  # type: ignore[assignment]
 
 
-_PARTS: Final = ("objects", "children", "members", "member_ids", "held", "groups_of", "labels")
+_PARTS: Final = ("objects", "children", "members", "member_ids", "held", "groups_of", "labels", "policies")
 """What an authority is made of, and what two of the same state have in common."""
 
 
@@ -339,6 +374,8 @@ class _Draft:
                 self.owners[object] = principal
             case c.LabelSet():
                 self._set_label(change)
+            case c.PolicySet(id, document, enabled):
+                self.edits["policies"][id] = _GONE if document is None else Rule(id, document, enabled)
 
     def _member_set(self, part: str, key: int, value: int, present: bool) -> None:
         now = self._get(part, key)
@@ -381,6 +418,7 @@ class _Draft:
 
     def finish(self, revision: int) -> Authority:
         result = Authority(revision, self.base.service_admins)
+        result.shared = self.base.shared
         for object in self.grants.keys() | self.owners.keys():
             node = self._get("objects", object)
             if isinstance(node, Node):

@@ -73,27 +73,28 @@ def resolve(
         path = (*root.path, *parts[1:])
     located = schema.by_path.get(path)
     if located is None:
-        raise UnknownColumnError(parts, f"no column {_shown(parts)}", _suggest(parts, schema, aliases), at)
+        raise UnknownColumnError(parts, f"no column {shown(parts)}", _suggest(parts, schema, aliases), at)
     if located.inside:
         raise ExpressionTypeError(
-            f"{_shown(parts)} lies inside a list or map",
+            f"{shown(parts)} lies inside a list or map",
             "an expression sees whole columns and struct fields only",
             at,
         )
     return Column(located.ids, located.field.type, located.nullable, at)
 
 
-def _shown(parts: tuple[str, ...]) -> str:
+def shown(parts: tuple[str, ...]) -> str:
+    """A column as it is written in an expression."""
     return ".".join(p if p.isidentifier() else f'"{p}"' for p in parts)
 
 
 def _suggest(parts: tuple[str, ...], schema: Schema, aliases: Mapping[str, int]) -> str:
-    names = {_shown(located.path): located.path for located in schema.walk() if not located.inside}
+    names = {shown(located.path): located.path for located in schema.walk() if not located.inside}
     dotted = schema.by_path.get((".".join(parts),))
     if dotted is not None:
         return f'the column\'s own name holds a dot: write "{dotted.field.name}"'
-    close = get_close_matches(_shown(parts), [*names, *aliases], n=3, cutoff=0.6)
-    lowered = [n for n in names if n.lower() == _shown(parts).lower()]
+    close = get_close_matches(shown(parts), [*names, *aliases], n=3, cutoff=0.6)
+    lowered = [n for n in names if n.lower() == shown(parts).lower()]
     found = list(dict.fromkeys([*lowered, *close]))
     if found:
         return "did you mean " + " or ".join(found) + "; names are case-sensitive"

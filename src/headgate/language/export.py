@@ -20,7 +20,7 @@ def dump(policies: Iterable[Policy]) -> str:
 
 def _lines(policy: Policy) -> Iterator[str]:
     yield f"policy: {_scalar(policy.name)}\n"
-    yield f"on: {_scalar('.'.join(_part(p) for p in policy.on))}\n"
+    yield f"on: {_scalar('.'.join(part(p) for p in policy.on))}\n"
     yield f"to: {_flow(policy.to)}\n"
     if policy.except_:
         yield f"except: {_flow(policy.except_)}\n"
@@ -49,7 +49,8 @@ def _lines(policy: Policy) -> Iterator[str]:
         yield f"comment: {_scalar(policy.comment)}\n"
 
 
-def _part(name: str) -> str:
+def part(name: str) -> str:
+    """One part of a dotted name, as documents write it."""
     return name if _WORD.fullmatch(name) else '"' + name.replace('"', '""') + '"'
 
 

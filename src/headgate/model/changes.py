@@ -85,6 +85,14 @@ class LabelSet(msgspec.Struct, frozen=True, tag_field="set", tag="label"):
     present: bool
 
 
+class PolicySet(msgspec.Struct, frozen=True, tag_field="set", tag="policy"):
+    """What a policy of Headgate's own says, as its document in JSON; None when it is gone. Labels say where it is on."""
+
+    id: int
+    document: str | None
+    enabled: bool = True
+
+
 Change = (
     ObjectPut
     | ObjectGone
@@ -95,4 +103,5 @@ Change = (
     | GroupMember
     | OwnerSet
     | LabelSet
+    | PolicySet
 )

@@ -373,11 +373,17 @@ class _Planner:
     def _conforming(self, stack: Stack) -> Mask:
         if self.veil.blind_field_ids:
             return np.zeros(stack.count, bool)
+        return self._all_seen(stack)
+
+    def _all_seen(self, stack: Stack) -> Mask:
+        """Of which files the row filter provably keeps every row."""
+        if self.veil.row_filter is not None and not self.veil.exact:
+            return np.zeros(stack.count, bool)
         return stack.must_match(self.lens.must)
 
     def _with_deletes(self, pick: Pick, deletes: DeleteIndex) -> Pick:
         """A file whose deletes hold rows of others does not conform: those rows may be outside the row filter."""
-        if self.lens.is_true or not deletes.carries_rows or not pick.conforms.any():
+        if self.veil.row_filter is None or not deletes.carries_rows or not pick.conforms.any():
             return pick
         conforms = pick.conforms.copy()
         for place, applied in deletes.applying_to(pick.segment, pick.spec, pick.rows).items():
@@ -392,7 +398,7 @@ class _Planner:
 
         Only rows that the client gets for certain count: of files where every row matches and none is deleted.
         """
-        matching = stack.must_match(self.own.must) & stack.must_match(self.lens.must)
+        matching = stack.must_match(self.own.must) & self._all_seen(stack)
         firsts = {
             id(segment): first for segment, first in zip(stack.segments, stack.starts.tolist(), strict=False)
         }

@@ -56,6 +56,9 @@ class Veil(msgspec.Struct, frozen=True):
     hidden_field_ids: frozenset[int] = frozenset()
     masked_field_ids: frozenset[int] = frozenset()
     row_filter: Any = None
+    """Every row that may be seen matches it. None if all rows may."""
+    exact: bool = False
+    """Whether every row that matches it may be seen as well; if not, it proves of no file that all of it may."""
 
     @property
     def blind_field_ids(self) -> frozenset[int]:

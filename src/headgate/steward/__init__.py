@@ -13,13 +13,16 @@ from headgate.planning import ManifestIndex
 from headgate.steward.catalogs import Catalogs
 from headgate.steward.filesets import Filesets
 from headgate.steward.functions import Functions
+from headgate.steward.governance import Governance
 from headgate.steward.iceberg import Documents
 from headgate.steward.jobs import JobTemplates
 from headgate.steward.kernel import Kernel
 from headgate.steward.labels import Labels
 from headgate.steward.leaves import Leaves
+from headgate.steward.lenses import Lenses
 from headgate.steward.metalakes import Metalakes
 from headgate.steward.models import Models
+from headgate.steward.outlook import Outlook
 from headgate.steward.owners import Owners
 from headgate.steward.partitions import Partitions
 from headgate.steward.permits import Permit
@@ -30,6 +33,7 @@ from headgate.steward.reads import Reads
 from headgate.steward.roles import Roles
 from headgate.steward.scans import Scans
 from headgate.steward.schemas import Schemas
+from headgate.steward.shapes import Shapes
 from headgate.steward.statistics import Statistics
 from headgate.steward.tables import Tables
 from headgate.steward.tokens import Tokens
@@ -55,18 +59,22 @@ class Steward:
         self.tokens = Tokens(self.kernel)
         self.catalogs = Catalogs(self.kernel, Registry(store, warehouse))
         self.schemas = Schemas(self.kernel, self.catalogs)
-        self.tables = Tables(self.kernel, self.catalogs)
-        self.reads = Reads()
+        self.shapes = Shapes(self.catalogs)
+        self.lenses = Lenses(self.kernel, self.shapes)
+        self.tables = Tables(self.kernel, self.catalogs, self.lenses)
+        self.reads = Reads(self.lenses)
         self.iceberg = Documents(self.kernel, self.tables, self.reads)
         self.scans = Scans(self.iceberg, ManifestIndex(folder=index_folder))
         self.partitions = Partitions(self.tables)
-        self.statistics = Statistics(self.kernel)
+        self.statistics = Statistics(self.kernel, self.lenses)
         self.principals = Principals(self.kernel)
         self.roles = Roles(self.kernel)
         self.owners = Owners(self.kernel)
         self.questions = Questions(self.kernel)
         self.tags = Labels(self.kernel, ObjectType.TAG, Op.LIST_TAGS, self._columns)
-        self.policies = Policies(self.kernel, self._columns)
+        self.governance = Governance(self.kernel, self.shapes)
+        self.outlook = Outlook(self.kernel, self.governance, self.shapes)
+        self.policies = Policies(self.kernel, self._columns, self.governance)
         self.filesets = Filesets(self.catalogs, warehouse)
         self.topics = Leaves(self.catalogs, ObjectType.TOPIC, Op.LIST_TOPICS)
         self.models = Models(self.catalogs)

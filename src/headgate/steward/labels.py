@@ -7,7 +7,7 @@ import msgspec
 
 from headgate.decide import Op, allowed, visible
 from headgate.decide.operations import LOADS
-from headgate.model.errors import AlreadyExists, IllegalArgument, NotFound, NotInUse
+from headgate.model.errors import AlreadyExists, Forbidden, IllegalArgument, NotFound, NotInUse
 from headgate.model.objects import LEAVES, ObjectRef, ObjectType, clip
 from headgate.steward.entries import Entries
 from headgate.steward.kernel import Kernel
@@ -185,9 +185,9 @@ class Labels(Entries):
         return sorted(found, key=lambda place: (place.ref.type, place.ref.full_name))
 
     def _column(self, permit: Permit, table: ObjectRef, field: int) -> str | None:
-        """The name that a column has now; None if it is gone or its table cannot be read."""
+        """The name that a column has now; None if it is gone, hidden, or its table cannot be read."""
         try:
             loads = self.kernel.permit(permit.identity, Op.LOAD_TABLE, table)
-        except (NotFound, NotInUse):
+            return next((name for name, id in self.columns(loads).items() if id == field), None)
+        except (NotFound, NotInUse, Forbidden):
             return None
-        return next((name for name, id in self.columns(loads).items() if id == field), None)

@@ -1,7 +1,7 @@
 """Policies as Gravitino's API keeps them: a type, a content that the type prescribes, and whether it is enabled."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -9,10 +9,12 @@ import msgspec
 from headgate.decide import Op
 from headgate.model.errors import IllegalArgument
 from headgate.model.objects import ObjectType, clip
+from headgate.steward.governance import Governance
 from headgate.steward.kernel import Kernel
-from headgate.steward.labels import Columns, Labels
+from headgate.steward.labels import Assign, Assigned, Columns, Labels
 from headgate.steward.permits import Permit
 from headgate.steward.updates import Updates
+from headgate.store.policies import OWN
 from headgate.store.records import ObjectRecord
 
 Content = dict[str, Any]
@@ -76,7 +78,7 @@ def checked_content(type: str, content: Content) -> tuple[str, Content]:
     check = CONTENTS.get(type.lower())
     if check is None:
         raise IllegalArgument(
-            f"'{clip(type)}' is not a type of policy", hint=f"use one of {', '.join(CONTENTS)}"
+            f"'{clip(type)}' is not a type of policy", hint=f"use one of {', '.join((OWN, *CONTENTS))}"
         )
     try:
         return type.lower(), check(content)
@@ -85,14 +87,18 @@ def checked_content(type: str, content: Content) -> tuple[str, Content]:
 
 
 class Policies(Labels):
-    """Policies, stored and attached to objects."""
+    """Policies, stored and attached to objects. Those of Headgate's own type go by their own rules."""
 
-    def __init__(self, kernel: Kernel, columns: Columns) -> None:
+    def __init__(self, kernel: Kernel, columns: Columns, governance: Governance) -> None:
         super().__init__(kernel, ObjectType.POLICY, Op.LIST_POLICIES, columns)
+        self.governance = governance
 
     def define(
         self, permit: Permit, name: str, comment: str | None, type: str, enabled: bool, content: Content
     ) -> ObjectRecord:
+        if type.lower() == OWN:
+            policy = self.governance.sent(name, content, enabled, comment)
+            return self._told(self.governance.define(permit, policy))
         kind, kept = checked_content(type, content)
         body = {"policyType": kind, "enabled": enabled, "content": kept}
         return self.create(permit, name, comment, {}, body)
@@ -101,6 +107,11 @@ class Policies(Labels):
         self, permit: Permit, updates: Updates, contents: tuple[tuple[str, Content], ...]
     ) -> ObjectRecord:
         """Change name, comment or content. The type and the types of object it is for stay what they are."""
+        if self._own(permit):
+            if any(type.lower() != OWN for type, _ in contents):
+                raise IllegalArgument(f"the type of the policy is {OWN} and stays so")
+            content = contents[-1][1] if contents else None
+            return self._told(self.governance.redefine(permit, updates.name, updates.comment, content))
 
         def replaced(body: dict[str, Any]) -> dict[str, Any]:
             for type, content in contents:
@@ -116,4 +127,43 @@ class Policies(Labels):
         return self.alter(permit, updates, replaced)
 
     def enable(self, permit: Permit, enabled: bool) -> None:
-        self.alter(permit, Updates(), lambda body: {**body, "enabled": enabled})
+        if self._own(permit):
+            self.governance.enable(permit, enabled)
+        else:
+            self.alter(permit, Updates(), lambda body: {**body, "enabled": enabled})
+
+    def drop(self, permit: Permit) -> ObjectRecord:
+        return self.governance.drop(permit) if self._own(permit) else super().drop(permit)
+
+    # -- as they are told -----------------------------------------------------------------------------------------
+
+    def load(self, permit: Permit) -> ObjectRecord:
+        return self._told(super().load(permit))
+
+    def whole(self, permit: Permit) -> list[ObjectRecord]:
+        """Those that the caller may see, with all that they say."""
+        return [self._told(record) for record in super().list(permit)]
+
+    def of(self, permit: Permit) -> list[Assigned]:
+        return [msgspec.structs.replace(x, label=self._told(x.label)) for x in super().of(permit)]
+
+    def one_of(self, permit: Permit, label: Permit) -> Assigned:
+        found = super().one_of(permit, label)
+        return msgspec.structs.replace(found, label=self._told(found.label))
+
+    def assign(self, on: Permit, add: Sequence[Assign], remove: Sequence[Assign]) -> list[Assigned]:
+        for item in (*add, *remove):
+            if self._own(item.permit):
+                raise IllegalArgument(
+                    f"policy '{clip(item.permit.ref.name)}' says itself what it is on",
+                    hint="change 'on' in its content",
+                )
+        return super().assign(on, add, remove)
+
+    def _own(self, permit: Permit) -> bool:
+        return permit.node.id in permit.authority.policies
+
+    def _told(self, record: ObjectRecord) -> ObjectRecord:
+        if record.body["policyType"] != OWN:
+            return record
+        return self.governance.told(self.kernel.authority(), record)

@@ -8,6 +8,7 @@ from headgate.catalogs.interface import Document
 from headgate.model.errors import Forbidden
 from headgate.model.objects import ObjectType, clip
 from headgate.planning import Veil
+from headgate.steward.lenses import Lenses
 from headgate.steward.permits import Permit
 
 Json = dict[str, Any]
@@ -34,12 +35,15 @@ class Loaded(msgspec.Struct, frozen=True):
 
 
 class Reads:
-    def veil(self, permit: Permit, metadata: Json) -> Veil | None:
-        """What the caller must not see of a table; None if that is nothing.
+    def __init__(self, lenses: Lenses) -> None:
+        self.lenses = lenses
 
-        INVARIANT: the only place where that is decided; loading, planning, tasks and writing all ask here.
+    def veil(self, permit: Permit, metadata: Json) -> Veil | None:
+        """What the caller must not see of a table; None if that is nothing. Refuses a table not to be seen at all.
+
+        INVARIANT: the only place where that is asked; loading, planning, tasks and writing all come here.
         """
-        return None
+        return self.lenses.veil(permit, metadata)
 
     def seen(self, permit: Permit, document: Document) -> Loaded:
         """A table or view as the caller may see it."""

@@ -8,6 +8,7 @@ import msgspec
 from headgate.model.errors import IllegalArgument
 from headgate.model.objects import clip
 from headgate.steward.kernel import Kernel
+from headgate.steward.lenses import Lenses
 from headgate.steward.permits import Permit
 from headgate.store import statistics
 from headgate.store.statistics import WHOLE, Statistic
@@ -31,15 +32,21 @@ class Range(msgspec.Struct, frozen=True):
 
 
 class Statistics:
-    def __init__(self, kernel: Kernel) -> None:
+    def __init__(self, kernel: Kernel, lenses: Lenses) -> None:
         self.kernel = kernel
+        self.lenses = lenses
 
     def of_table(self, permit: Permit) -> list[Statistic]:
+        """The statistics of a table, for those who see all of it: they speak of every row and every column."""
+        if not self.lenses.of(permit).lens.whole:
+            return []
         with self.kernel.store.read() as read:
             return statistics.of_table(read, permit.node.id)
 
     def of_partitions(self, permit: Permit, span: Range) -> dict[str, list[Statistic]]:
-        """The statistics of the partitions in a span, by name."""
+        """The statistics of the partitions in a span, by name; as those of the table."""
+        if not self.lenses.of(permit).lens.whole:
+            return {}
         with self.kernel.store.read() as read:
             found = statistics.of_partitions(read, permit.node.id)
         by_name: dict[str, list[Statistic]] = {}

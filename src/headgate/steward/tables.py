@@ -11,8 +11,10 @@ from headgate.model import tables as t
 from headgate.model.errors import AlreadyExists, IllegalArgument, NameTaken, NotFound, Unsupported
 from headgate.model.objects import SCHEMA_SEPARATOR, ObjectRef, ObjectType, checked_name, clip
 from headgate.model.principals import Audit
+from headgate.steward import seen
 from headgate.steward.catalogs import Catalogs
 from headgate.steward.kernel import Kernel
+from headgate.steward.lenses import Lenses, Seen
 from headgate.steward.ownership import created
 from headgate.steward.permits import Permit
 from headgate.store import Write, objects
@@ -26,17 +28,18 @@ class KeptTable(msgspec.Struct, frozen=True):
 
 
 class Tables:
-    def __init__(self, kernel: Kernel, catalogs: Catalogs) -> None:
+    def __init__(self, kernel: Kernel, catalogs: Catalogs, lenses: Lenses) -> None:
         self.kernel = kernel
         self.catalogs = catalogs
+        self.lenses = lenses
 
     def list(self, permit: Permit) -> list[ObjectRef]:
         """Those in the schema that the caller may see, by name."""
         self.adapter(permit)
         authority = self.catalogs.seen(permit)
         nodes = authority.children_of(permit.node.id, ObjectType.TABLE)
-        seen = visible(authority, permit.caller, Op.LIST_TABLES, nodes)
-        return [permit.ref.child(ObjectType.TABLE, name) for name in sorted(node.name for node in seen)]
+        shown = visible(authority, permit.caller, Op.LIST_TABLES, nodes)
+        return [permit.ref.child(ObjectType.TABLE, name) for name in sorted(node.name for node in shown)]
 
     def create(self, permit: Permit, definition: t.TableDefinition) -> KeptTable:
         """Make a table in the schema of the permit; who makes it becomes its owner."""
@@ -51,9 +54,11 @@ class Tables:
         return KeptTable(staged.result, record.audit)
 
     def load(self, permit: Permit) -> KeptTable:
+        """A table as the caller sees it: hidden columns are not there."""
         with self.kernel.store.read() as read:
             record = objects.present(read, permit.node.id)
-        return KeptTable(self.adapter(permit).load_table(place_of(permit)), record.audit)
+        whole = self.adapter(permit).load_table(place_of(permit))
+        return KeptTable(seen.table(self.lenses.of(permit, whole.metadata_location), whole), record.audit)
 
     def alter(
         self, permit: Permit, changes: tuple[t.TableChange, ...], into: tuple[Permit, Permit] | None = None
@@ -65,6 +70,8 @@ class Tables:
         """
         with self.kernel.store.read() as read:
             before = objects.present(read, permit.node.id)
+        view = self.lenses.of(permit)
+        _check_seen(view, changes)
         name = _new_name(permit, changes, into)
         place = Place(_segments(permit.ref.parent), permit.ref.name, before.id)
         staged = self.adapter(permit).alter_table(place, changes)
@@ -77,7 +84,8 @@ class Tables:
             objects.alter(tx, before, parent=target, name=name)
             record = objects.present(tx, before.id)
         definition = msgspec.structs.replace(staged.result.definition, name=record.name)
-        return KeptTable(msgspec.structs.replace(staged.result, definition=definition), record.audit)
+        altered = msgspec.structs.replace(staged.result, definition=definition)
+        return KeptTable(seen.table(view, altered), record.audit)
 
     def drop(self, permit: Permit, *, purge: bool) -> None:
         """Forget a table; purging deletes its files as well."""
@@ -89,7 +97,7 @@ class Tables:
 
     def field_id(self, permit: Permit, column: str) -> int:
         """The id of a column of the permit's table, which outlives a rename."""
-        found = self.adapter(permit).load_table(place_of(permit)).fields.get(column)
+        found = self.load(permit).table.fields.get(column)
         if found is None:
             raise NotFound(f"column '{clip(column)}' does not exist", about=ObjectType.COLUMN)
         return found
@@ -150,6 +158,15 @@ def untaken(tx: Write, schema: int, type: ObjectType, name: str) -> None:
     other = _OTHER[type]
     if objects.find(tx, schema, other, name) is not None:
         raise NameTaken(f"{other} '{clip(name)}' already exists", about=other)
+
+
+def _check_seen(view: Seen, changes: tuple[t.TableChange, ...]) -> None:
+    """A column that the caller does not see is not there for them to change."""
+    gone = seen.hidden_from(view)
+    for change in changes:
+        path = getattr(change, "old_field_name", None) or getattr(change, "field_name", None)
+        if path is not None and not isinstance(change, t.AddColumn) and gone(tuple(path)):
+            raise NotFound(f"column '{clip('.'.join(path))}' does not exist", about=ObjectType.COLUMN)
 
 
 def _new_name(

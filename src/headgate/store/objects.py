@@ -10,6 +10,7 @@ from headgate.model.changes import (
     ObjectGone,
     ObjectPut,
     OwnerSet,
+    PolicySet,
     PrincipalGone,
     RoleGrants,
     RoleHeld,
@@ -190,6 +191,8 @@ def drop(tx: Write, id: int) -> None:
         ):
             tx.execute(delete(table).where(column == gone))
         tx.execute(delete(t.objects).where(_o.id == gone))
+        if type is ObjectType.POLICY:
+            tx.journal(PolicySet(gone, None))
         tx.journal(OwnerSet(gone, None), ObjectGone(gone))
 
 

@@ -7,6 +7,7 @@ from sqlalchemy import select
 from headgate.model import changes as c
 from headgate.model.objects import ObjectType
 from headgate.model.principals import PrincipalKind
+from headgate.store import policies
 from headgate.store import tables as t
 from headgate.store.database import Read, Store, rows
 from headgate.store.records import attributes_of
@@ -41,6 +42,8 @@ def _changes(read: Read) -> Iterator[c.Change]:
         yield c.OwnerSet(row.object, row.principal)
     for row in rows(read, select(t.assignments)):
         yield c.LabelSet(row.label, row.object, row.field, row.value, True)
+
+    yield from policies.all_set(read)
 
 
 def _objects(read: Read) -> Iterator[c.Change]:

@@ -128,6 +128,23 @@ assignments = Table(
     comment="Tags and policies on objects; field is the id of a column, 0 for the object itself",
 )
 
+policy_history = Table(
+    "policy_history",
+    metadata,
+    Column("policy", Id, primary_key=True),
+    Column("version", Integer, primary_key=True, autoincrement=False),
+    Column("metalake", Id, nullable=False),
+    Column("name", Name, nullable=False),
+    Column("on", Text),
+    Column("document", LargeBinary, nullable=False),
+    Column("enabled", Boolean, nullable=False),
+    Column("action", String(16), nullable=False),
+    Column("actor", Name, nullable=False),
+    Column("at", String(32), nullable=False),
+    Index("ix_policy_history_metalake_name", "metalake", "name"),
+    comment="What each policy of Headgate's own said, and who made it so; outlives the policy",
+)
+
 pointers = Table(
     "pointers",
     metadata,

@@ -69,7 +69,7 @@ def list_policies(call: Call) -> Any:
     if not call.flag("details"):
         nodes, token = wire.page(call, call.steward.policies.nodes(call.permit), lambda node: node.name)
         return wire.ok(names=[node.name for node in nodes], nextPageToken=token)
-    found, token = wire.page(call, call.steward.policies.list(call.permit), lambda record: record.name)
+    found, token = wire.page(call, call.steward.policies.whole(call.permit), lambda record: record.name)
     return wire.ok(policies=[shown(record) for record in found], nextPageToken=token)
 
 

@@ -14,10 +14,11 @@ routes = Routes("/api/headgate")
 MOST: Final = 1000
 
 
-def _metalake(call: Call) -> ObjectRef:
+def metalake_of(call: Call) -> ObjectRef:
+    """The metalake that the query names."""
     name = call.query.get("metalake")
     if not name:
-        raise IllegalArgument("'metalake' says whose audit trail is asked for", hint="add ?metalake=…")
+        raise IllegalArgument("'metalake' says which metalake is meant", hint="add ?metalake=…")
     return ObjectRef(name, ObjectType.METALAKE)
 
 
@@ -25,7 +26,7 @@ def _metalake(call: Call) -> ObjectRef:
     "GET",
     "/audit",
     Op.READ_AUDIT,
-    _metalake,
+    metalake_of,
     query=("metalake", "user", "action", "object", "allowed", "since", "after", "limit"),
 )
 def read_audit(call: Call) -> Any:

@@ -186,6 +186,24 @@ def upgrade() -> None:
         batch_op.create_index(batch_op.f("ix_assignments_object"), ["object"], unique=False)
 
     op.create_table(
+        "policy_history",
+        sa.Column("policy", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("version", sa.Integer(), autoincrement=False, nullable=False),
+        sa.Column("metalake", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("name", sa.String(length=512), nullable=False),
+        sa.Column("on", sa.Text(), nullable=True),
+        sa.Column("document", sa.LargeBinary(), nullable=False),
+        sa.Column("enabled", sa.Boolean(), nullable=False),
+        sa.Column("action", sa.String(length=16), nullable=False),
+        sa.Column("actor", sa.String(length=512), nullable=False),
+        sa.Column("at", sa.String(length=32), nullable=False),
+        sa.PrimaryKeyConstraint("policy", "version", name=op.f("pk_policy_history")),
+        comment="What each policy of Headgate's own said, and who made it so; outlives the policy",
+    )
+    with op.batch_alter_table("policy_history", schema=None) as batch_op:
+        batch_op.create_index("ix_policy_history_metalake_name", ["metalake", "name"], unique=False)
+
+    op.create_table(
         "model_aliases",
         sa.Column("model", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.Column("alias", sa.String(length=512), nullable=False),

@@ -1,0 +1,121 @@
+"""`headgate plan`, `apply`, `export`, `lint`, `simulate`: policies as code."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.text import Text
+from rich.tree import Tree
+
+from headgate.cli import documents
+from headgate.cli.command import command, names
+from headgate.cli.documents import From
+from headgate.cli.failure import Failure
+from headgate.cli.output import Format, console
+from headgate.cli.session import Session
+from headgate.cli.views import As, Engine, Groups, Purpose, Table, show_view
+
+Optional = Annotated[
+    Path | None, typer.Option("-f", "--from", help="Policies that are not applied yet: a folder or a file.")
+]
+Into = Annotated[Path | None, typer.Option("-o", "--into", help="A file to write to, instead of the screen.")]
+
+
+def plan(session: Session, source: From, purpose: Purpose = None, engine: Engine = None) -> None:
+    """Show what policies on disk would change: which policies, and whose view of which table."""
+    sent = {**documents.read(source), "purpose": purpose, "engine": engine}
+    told = session.post(_path("plan"), sent, **_in(session))
+    if session.format is not Format.TABLE:
+        session.show(told)
+        return
+    screen = console()
+    screen.print(_changes(told["changes"], "would be"))
+    screen.print(_lenses(told["lenses"]))
+    screen.print(Text(f"{told['tables']} tables looked at, revision {told['revision']}"))
+
+
+def apply(session: Session, source: From) -> None:
+    """Make the policies those on disk, all of them or none."""
+    told = session.post(_path("apply"), documents.read(source), **_in(session))
+    if session.format is Format.TABLE:
+        console().print(_changes(told["changes"], ""))
+    else:
+        session.show(told)
+
+
+def export(session: Session, into: Into = None) -> None:
+    """Write all policies as documents, in their one normal form."""
+    text = session.get(_path("export"), **_in(session))["text"]
+    if into is None:
+        print(text, end="")
+        return
+    try:
+        into.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise Failure(f"{into} cannot be written: {error}", "name another file") from None
+
+
+def lint(session: Session, source: Optional = None) -> None:
+    """Say what is odd about the policies that are there, or would be; the exit code is 1 if anything is."""
+    sent = documents.read(source) if source is not None else {"files": []}
+    found = session.post(_path("lint"), sent, **_in(session))["findings"]
+    session.show(found, "policy", "rule", "message", "next")
+    if found:
+        raise Failure(f"{len(found)} findings", "change the policies, or leave it if it is meant so")
+
+
+def simulate(
+    session: Session,
+    source: From,
+    user: As,
+    table: Table,
+    purpose: Purpose = None,
+    engine: Engine = None,
+    groups: Groups = None,
+) -> None:
+    """Show what someone would see of a table, and why, under policies that are not applied yet."""
+    show_view(session, user, table, purpose, engine, names(groups), documents.read(source))
+
+
+def register(app: typer.Typer) -> None:
+    for function in (plan, apply, export, lint, simulate):
+        command(app, function.__name__)(function)
+
+
+def _path(verb: str) -> tuple[str, ...]:
+    return ("headgate", "policies", verb)
+
+
+def _in(session: Session) -> dict[str, str]:
+    return {"metalake": session.in_metalake()[1]}
+
+
+def _changes(changes: list[dict[str, Any]], verb: str) -> Tree | Text:
+    if not changes:
+        return Text("policies: nothing changes")
+    tree = Tree("policies")
+    for change in changes:
+        branch = tree.add(Text(f"{change['policy']} {verb} {change['change']}".replace("  ", " ")))
+        before, after = change.get("before", "").splitlines(), change.get("after", "").splitlines()
+        for line in (line for line in before if line not in after):
+            branch.add(Text(f"- {line}", style="red"))
+        for line in (line for line in after if line not in before):
+            branch.add(Text(f"+ {line}", style="green"))
+    return tree
+
+
+def _lenses(effects: list[dict[str, Any]]) -> Tree | Text:
+    if not effects:
+        return Text("views: nobody's view changes")
+    tree = Tree("views")
+    for effect in effects:
+        people, tables = effect["people"], effect["tables"]
+        branch = tree.add(Text(f"{_some(people)} on {_some(tables)}"))
+        branch.add(Text(f"- {effect['before']}", style="red"))
+        branch.add(Text(f"+ {effect['after']}", style="green"))
+    return tree
+
+
+def _some(names: list[str], most: int = 5) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more

@@ -1,0 +1,361 @@
+"""The lens: what one sees of a table, after everything about the person and the request has been folded in.
+
+Policies only restrict. Those that bind a caller are put together: row filters all hold, what is hidden is not there,
+masks of the highest priority stand; whatever cannot be evaluated, or does not fit together, denies and names the policy.
+"""
+
+import datetime as dt
+import hashlib
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Final
+
+from headgate.decide.authority import Authority, Caller, Node
+from headgate.decide.clauses import Bound, Chosen, Clause, TableRules, rules_of
+from headgate.decide.people import Person, person, request_of
+from headgate.decide.rules import decided
+from headgate.decide.shape import Shape, without
+from headgate.language.ast import TRUE, Call, Column, Expr
+from headgate.language.canonical import canonical, text
+from headgate.language.errors import LanguageError
+from headgate.language.fold import Request, fold
+from headgate.language.masks.mask import Mask, fold_mask
+from headgate.model.principals import Identity
+from headgate.model.schema import BOOLEAN, Schema
+
+_FAILURES: Final = (LanguageError, ValueError, ArithmeticError, RecursionError, TypeError, KeyError)
+
+
+@dataclass(frozen=True)
+class Lens:
+    """What one sees of a table, by field ids. Two people with the same view have equal lenses."""
+
+    hidden: frozenset[int] = frozenset()
+    """The columns and fields that are not there; what is inside of one is not either."""
+    masks: tuple[Mask, ...] = ()
+    rows: Expr = TRUE
+    """The canonical row filter; TRUE shows every row."""
+
+    @cached_property
+    def id(self) -> str:
+        """The hash of the canonical form: the same for the same view, whoever has it and however it was written."""
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
+    @cached_property
+    def text(self) -> str:
+        """The canonical form."""
+        lines = [f"hide #{id}" for id in sorted(self.hidden)]
+        lines += [f"mask {mask.text}" for mask in self.masks]
+        return "\n".join(("lens 1", *lines, f"rows {text(self.rows)}"))
+
+    @property
+    def whole(self) -> bool:
+        """Whether it shows the table as it is."""
+        return not self.hidden and not self.masks and self.rows == TRUE
+
+    @property
+    def masked(self) -> frozenset[int]:
+        return frozenset(mask.column.field_id for mask in self.masks)
+
+    @property
+    def blind(self) -> frozenset[int]:
+        """The fields whose values must show nowhere."""
+        return self.hidden | self.masked
+
+    def visible(self, schema: Schema) -> tuple[int, ...]:
+        """The field ids of a schema that are there, at every depth."""
+        return tuple(self.shown(schema).by_id)
+
+    def shown(self, schema: Schema) -> Schema:
+        """The schema as it is seen."""
+        return without(schema, self.hidden)
+
+
+WHOLE: Final = Lens()
+
+
+@dataclass(frozen=True)
+class Part:
+    """What one policy contributed."""
+
+    policy: str
+    id: int
+    on: int
+    rows: tuple[Expr, ...] = ()
+    masks: tuple[Mask, ...] = ()
+    hidden: tuple[int, ...] = ()
+    overruled: tuple[int, ...] = ()
+    """The fields whose mask gave way to a hidden column or to one of higher priority."""
+
+
+@dataclass(frozen=True)
+class Denial:
+    """Why a table cannot be read, and the policies that say so."""
+
+    policies: tuple[str, ...]
+    why: str
+
+    def __str__(self) -> str:
+        named = " and ".join(f"'{name}'" for name in self.policies)
+        return f"policy {named}: {self.why}" if len(self.policies) == 1 else f"policies {named}: {self.why}"
+
+
+@dataclass(frozen=True)
+class LensVerdict:
+    """A lens with the policies that made it, or the denials instead."""
+
+    lens: Lens | None
+    parts: tuple[Part, ...] = ()
+    denials: tuple[Denial, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Timed:
+    verdict: LensVerdict
+    since: dt.datetime
+    until: dt.datetime
+
+
+ALWAYS: Final = (dt.datetime.min.replace(tzinfo=dt.UTC), dt.datetime.max.replace(tzinfo=dt.UTC))
+
+
+def lens(authority: Authority, caller: Caller, table: Node, shape: Shape, now: dt.datetime) -> LensVerdict:
+    """What this caller sees of this table now.
+
+    INVARIANT: of one authority the answer depends on the identity, the table, its columns and the time alone, and it
+    changes with time only where a policy begins or ends, at the turn of an hour, or of a day.
+    """
+    key = ("lens", caller.identity, table.id, shape.key)
+    kept: _Timed | None = authority.recall(key)
+    if kept is not None and kept.since <= now < kept.until:
+        return kept.verdict
+    rules = rules_of(authority, table, shape)
+    who = person(authority, caller)
+    verdict = _by_answers(rules, who, caller.identity, now)
+    authority.remember(key, _Timed(verdict, *_constant(rules, now)))
+    return verdict
+
+
+def fresh(authority: Authority, caller: Caller, table: Node, shape: Shape, now: dt.datetime) -> LensVerdict:
+    """As `lens`, worked out anew from rules that were kept."""
+    rules = rules_of(authority, table, shape)
+    who = person(authority, caller)
+    return decide(
+        rules, binding(rules, who, caller.identity.purpose, now), request_of(who, caller.identity, now)
+    )
+
+
+def binding(rules: TableRules, who: Person, purpose: str | None, now: dt.datetime) -> int:
+    """The clauses that bind this person for this purpose now, as bits."""
+    bits = 0
+    for number, clause in enumerate(rules.clauses):
+        if why_not(clause, who, purpose, now) is None:
+            bits |= 1 << number
+    return bits
+
+
+def why_not(clause: Clause, who: Person, purpose: str | None, now: dt.datetime) -> str | None:
+    """Why a policy does not bind a person, or None if it does.
+
+    INVARIANT: a role that is held binds although it is not active, and exempts only if it is. Who states no purpose is
+    bound by the policies of every purpose.
+    """
+    policy = clause.parsed
+    if not policy.to.has(who.user, who.claimed, who.roles):
+        return "it is not for them"
+    if policy.except_.has(who.user, who.groups, who.active):
+        return "they are excepted"
+    if not policy.policy.in_force(now):
+        return "it is not in force at this time"
+    if policy.policy.purpose and purpose is not None and purpose not in policy.policy.purpose:
+        return f"it is for another purpose than '{purpose}'"
+    return None
+
+
+def _by_answers(rules: TableRules, who: Person, identity: Identity, now: dt.datetime) -> LensVerdict:
+    """The verdict, shared by all who are bound by the same clauses and give the same answers to what these ask."""
+    bits = binding(rules, who, identity.purpose, now)
+    request = request_of(who, identity, now)
+    key = (bits, tuple(_answer(fact.kind, fact.key, request) for fact in rules.facts(bits)))
+    found = rules.verdicts.get(key)
+    if found is None:
+        found = decide(rules, bits, request)
+        # What denies may tell the user's own name, so it is nobody else's answer.
+        if found.lens is not None:
+            if len(rules.verdicts) > 10_000:
+                rules.verdicts.clear()
+            rules.verdicts[key] = found
+    assert isinstance(found, LensVerdict)
+    return found
+
+
+def _answer(kind: str, key: str, request: Request) -> Any:
+    match kind:
+        case "attribute":
+            return request.attributes.get(key)
+        case "user":
+            return request.user
+        case "member":
+            return key in request.groups
+        case "context":
+            return getattr(request, key)
+    return request.date
+
+
+def _constant(rules: TableRules, now: dt.datetime) -> tuple[dt.datetime, dt.datetime]:
+    """The span around now in which time changes no answer."""
+    since = max((moment for moment in rules.moments if moment <= now), default=ALWAYS[0])
+    until = min((moment for moment in rules.moments if moment > now), default=ALWAYS[1])
+    if rules.clock is None:
+        return since, until
+    first = now.astimezone(dt.UTC).replace(minute=0, second=0, microsecond=0)
+    if rules.clock == "hour":
+        return max(since, first), min(until, first + dt.timedelta(hours=1))
+    first = first.replace(hour=0)
+    return max(since, first), min(until, first + dt.timedelta(days=1))
+
+
+# -- putting clauses together -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a clause that binds says of the table to this request."""
+
+    clause: Clause
+    rows: tuple[Expr, ...] = ()
+    masks: tuple[Mask, ...] = ()
+    hidden: tuple[int, ...] = ()
+    deny: str | None = None
+    nothing: str | None = None
+    """Why it does nothing after all."""
+
+
+@dataclass
+class _Draft:
+    hidden: set[int] = field(default_factory=set)
+    masks: dict[int, list[tuple[Mask, Clause]]] = field(default_factory=dict)
+    denials: list[Denial] = field(default_factory=list)
+
+
+def decide(rules: TableRules, bits: int, request: Request) -> LensVerdict:
+    """The verdict of the clauses that bind, for one request."""
+    told = [said(c, request) for n, c in enumerate(rules.clauses) if bits >> n & 1]
+    draft = _Draft()
+    for one in told:
+        if one.deny is not None:
+            draft.denials.append(Denial((one.clause.name,), one.deny))
+        draft.hidden.update(one.hidden)
+        for mask in one.masks:
+            draft.masks.setdefault(mask.column.field_id, []).append((mask, one.clause))
+    hidden = _outermost(draft.hidden, rules.shape.schema)
+    chosen = _choose(draft, hidden)
+    filters = tuple(e for one in told for e in one.rows)
+    if draft.denials:
+        return LensVerdict(None, (), tuple(draft.denials))
+    try:
+        rows = TRUE if not filters else canonical(Call("and", (*filters, TRUE), BOOLEAN))
+    except _FAILURES as error:
+        named = tuple(one.clause.name for one in told if one.rows)
+        return LensVerdict(None, (), (Denial(named, f"the row filters cannot be put together: {error}"),))
+    masks = tuple(_narrowed(mask, rules.shape.schema, hidden) for _, (mask, _) in sorted(chosen.items()))
+    standing = {id: mask.text for id, (mask, _) in chosen.items()}
+    parts = tuple(_part(one, standing) for one in told if one.nothing is None)
+    return LensVerdict(Lens(hidden, masks, rows), parts)
+
+
+def said(clause: Clause, request: Request) -> Said:
+    """What a clause that binds says to this request; whatever goes wrong denies."""
+    if clause.problem is not None:
+        return Said(clause, deny=clause.problem)
+    try:
+        if clause.when != TRUE and not decided(clause.when, request):
+            return Said(clause, nothing="its condition does not hold for this request")
+        bound = clause.bound(_chosen(clause, request))
+        if bound.problem is not None:
+            return Said(clause, deny=bound.problem)
+        if bound.deny:
+            return Said(clause, deny="it denies access")
+        if bound.empty:
+            return Said(clause, nothing="none of its columns is in the table")
+        return _folded(clause, bound, request)
+    except _FAILURES as error:
+        return Said(clause, deny=str(error))
+
+
+def _chosen(clause: Clause, request: Request) -> Chosen:
+    return tuple(
+        (alias, tuple(id for id, asked in columns if asked == TRUE or decided(asked, request)))
+        for alias, columns in clause.aliases
+    )
+
+
+def _folded(clause: Clause, bound: Bound, request: Request) -> Said:
+    rows = []
+    for expr in bound.rows:
+        folded = fold(expr, request)
+        if folded.problems:
+            return Said(clause, deny=folded.problems[0])
+        rows.append(canonical(folded.expr))
+    masks = []
+    for mask in bound.masks:
+        done, folded = fold_mask(mask, request)
+        if folded.problems:
+            return Said(clause, deny=folded.problems[0])
+        masks.append(done)
+    return Said(clause, tuple(rows), tuple(masks), bound.hidden)
+
+
+def _choose(draft: _Draft, hidden: frozenset[int]) -> dict[int, tuple[Mask, Clause]]:
+    """The mask of each column; hiding beats masking, the highest priority wins, and a tie denies."""
+    chosen: dict[int, tuple[Mask, Clause]] = {}
+    for id, offers in sorted(draft.masks.items()):
+        if not hidden.isdisjoint(offers[0][0].column.ids):
+            continue
+        top = max(clause.parsed.policy.priority for _, clause in offers)
+        best = [(m, c) for m, c in offers if c.parsed.policy.priority == top]
+        if len({mask.text for mask, _ in best}) > 1:
+            named = tuple(dict.fromkeys(clause.name for _, clause in best))
+            draft.denials.append(
+                Denial(
+                    named,
+                    f"different masks of equal priority {top} on field {id}; give one a higher priority",
+                )
+            )
+        chosen[id] = best[0]
+    for id, (mask, clause) in list(chosen.items()):
+        outer = next((i for i in mask.column.ids[:-1] if i in chosen), None)
+        if outer is None:
+            continue
+        around = chosen[outer][1]
+        if around.parsed.policy.priority > clause.parsed.policy.priority:
+            del chosen[id]
+        else:
+            named = tuple(dict.fromkeys((around.name, clause.name)))
+            why = f"field {id} lies inside field {outer}, which is masked itself; give the outer mask a higher priority"
+            draft.denials.append(Denial(named, why))
+    return chosen
+
+
+def _outermost(hidden: set[int], schema: Schema) -> frozenset[int]:
+    """The hidden fields without those inside of others; a struct that nothing is left of is hidden itself."""
+    left = without(schema, frozenset(hidden)).by_id
+    return frozenset(
+        id
+        for id, located in schema.by_id.items()
+        if id not in left and all(outer in left for outer in located.ids[:-1])
+    )
+
+
+def _narrowed(mask: Mask, schema: Schema, hidden: frozenset[int]) -> Mask:
+    """A mask of a struct, for what is seen of the struct."""
+    shown = without(schema, hidden).by_id[mask.column.field_id] if hidden else None
+    if shown is None or shown.field.type == mask.column.type:
+        return mask
+    return replace(mask, column=Column(mask.column.ids, shown.field.type, mask.column.nullable))
+
+
+def _part(one: Said, standing: dict[int, str]) -> Part:
+    masks = tuple(m for m in one.masks if standing.get(m.column.field_id) == m.text)
+    gone = tuple(m.column.field_id for m in one.masks if standing.get(m.column.field_id) != m.text)
+    return Part(one.clause.name, one.clause.id, one.clause.on, one.rows, masks, one.hidden, gone)

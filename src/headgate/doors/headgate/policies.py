@@ -1,0 +1,148 @@
+"""Policies as code, and what one sees: plan, apply, export, lint, explain and simulate, under ``/api/headgate``."""
+
+import datetime as dt
+from typing import Any, Final
+
+import msgspec
+
+from headgate.decide import Op
+from headgate.decide.foresight import Circumstances
+from headgate.doors.gravitino import wire
+from headgate.doors.headgate.audit import metalake_of
+from headgate.doors.routing import Call, Open, Routes, at_least
+from headgate.language.export import dump
+from headgate.model.errors import IllegalArgument
+from headgate.model.objects import ObjectRef, ObjectType
+from headgate.model.principals import ActiveRoles
+from headgate.steward.governance import Edit, Files
+from headgate.steward.outlook import Asked
+
+routes = Routes("/api/headgate")
+
+MAX_FILES: Final = 5_000
+
+
+class File(msgspec.Struct, frozen=True):
+    """A file of policy documents; its name is for messages only."""
+
+    file: str
+    text: str
+
+
+class Documents(msgspec.Struct, frozen=True):
+    """Policy documents; with `whole`, policies that they do not hold go."""
+
+    files: list[File]
+    whole: bool = False
+    purpose: str | None = None
+    engine: str | None = None
+    address: str | None = None
+
+
+class AskedLens(msgspec.Struct, frozen=True):
+    """Whose view of which table; with `policies`, as it would be under them."""
+
+    metalake: str
+    table: str
+    user: str
+    groups: list[str] = []
+    activeRoles: list[str] | None = None  # noqa: N815
+    purpose: str | None = None
+    engine: str | None = None
+    address: str | None = None
+    at: dt.datetime | None = None
+    policies: Documents | None = None
+
+
+@routes.on("POST", "/lens", Open.AUTHENTICATED, body=AskedLens)
+def explain_lens(call: Call) -> Any:
+    """Say what someone sees of a table and why; for those who may ask about others."""
+    body: AskedLens = call.body
+    if body.at is not None and body.at.tzinfo is None:
+        raise IllegalArgument("'at' must be a time with an offset, such as 2026-01-31T12:00:00Z")
+    asked = Asked(
+        ObjectRef.parse(body.metalake, ObjectType.TABLE, body.table),
+        body.user,
+        frozenset(body.groups),
+        ActiveRoles() if body.activeRoles is None else ActiveRoles(False, frozenset(body.activeRoles)),
+        body.purpose,
+        body.engine,
+        body.address,
+        body.at,
+    )
+    files = None if body.policies is None else _files(body.policies)
+    told = call.steward.outlook.explain(call.caller, asked, files, at_least=at_least(call.headers))
+    return {
+        "code": 0,
+        "mayLoad": told.may_load,
+        "because": told.because,
+        "explanation": told.explanation,
+    }
+
+
+@routes.on("POST", "/policies/plan", Op.ASK, metalake_of, body=Documents, query=("metalake",))
+def plan_policies(call: Call) -> Any:
+    """Say what documents would change: which policies, and whose lens on which table from what to what."""
+    plan = call.steward.outlook.plan(call.permit, _files(call.body), _circumstances(call.body))
+    return {
+        "code": 0,
+        "changes": [_edit(edit) for edit in plan.edits],
+        "lenses": plan.effects,
+        "tables": plan.tables,
+        "revision": call.permit.revision,
+    }
+
+
+@routes.on("POST", "/policies/apply", Op.LOAD_METALAKE, metalake_of, body=Documents, query=("metalake",))
+def apply_policies(call: Call) -> Any:
+    """Make the policies those of the documents, all or nothing; each change takes the right to make it."""
+    edits = call.steward.governance.apply(
+        call.caller, call.permit.ref, _files(call.body), at_least=at_least(call.headers)
+    )
+    return {"code": 0, "changes": [_edit(edit) for edit in edits]}
+
+
+@routes.on("GET", "/policies/export", Op.ASK, metalake_of, query=("metalake",))
+def export_policies(call: Call) -> Any:
+    """All policies as documents in their one normal form."""
+    return {"code": 0, "text": call.steward.outlook.export(call.permit)}
+
+
+@routes.on("POST", "/policies/lint", Op.ASK, metalake_of, body=Documents, query=("metalake",))
+def lint_policies(call: Call) -> Any:
+    """Say what is odd about the policies that are there, or would be with the documents."""
+    body: Documents = call.body
+    files = _files(body) if body.files else None
+    return {"code": 0, "findings": call.steward.outlook.lint(call.permit, files, _circumstances(body))}
+
+
+@routes.on(
+    "GET",
+    "/metalakes/{metalake}/policies/{policy}/history",
+    Op.LOAD_POLICY,
+    wire.beside(ObjectType.POLICY),
+)
+def policy_history(call: Call) -> Any:
+    """All that a policy ever said, and who made it so."""
+    return {"code": 0, "history": call.steward.governance.history(call.permit)}
+
+
+def _files(body: Documents) -> Files:
+    if len(body.files) > MAX_FILES:
+        raise IllegalArgument(f"{len(body.files)} files were sent", hint=f"send at most {MAX_FILES}")
+    return Files(tuple((file.file, file.text) for file in body.files), body.whole)
+
+
+def _circumstances(body: Documents) -> Circumstances:
+    return Circumstances(dt.datetime.now(dt.UTC), body.purpose, body.engine, body.address)
+
+
+def _edit(edit: Edit) -> dict[str, Any]:
+    return wire.present(
+        {
+            "change": edit.kind,
+            "policy": edit.name,
+            "before": None if edit.before is None else dump([edit.before.policy]),
+            "after": None if edit.after is None else dump([edit.after]),
+        }
+    )

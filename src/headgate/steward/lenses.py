@@ -1,0 +1,96 @@
+"""Lenses: what the caller of a permit sees of its table. Whoever shows anything of a table asks here."""
+
+import datetime as dt
+from typing import Any
+
+import msgspec
+
+from headgate.decide import Authority, Caller, Node
+from headgate.decide.clauses import any_on_the_way
+from headgate.decide.lens import WHOLE, Denial, Lens, LensVerdict, lens
+from headgate.decide.shape import Shape
+from headgate.language.ast import TRUE
+from headgate.language.errors import LoweringError
+from headgate.language.lower.iceberg import lower
+from headgate.model.errors import Forbidden
+from headgate.model.objects import ObjectType, clip
+from headgate.model.schema import Schema
+from headgate.planning import Veil
+from headgate.steward.kernel import Kernel
+from headgate.steward.permits import Permit
+from headgate.steward.shapes import Json, Shapes
+
+_UNKNOWN: Shape = Shape.of(Schema(()))
+
+
+class Seen(msgspec.Struct, frozen=True):
+    """A lens with the columns that it is over."""
+
+    lens: Lens
+    shape: Shape
+
+    @property
+    def schema(self) -> Schema:
+        return self.lens.shown(self.shape.schema)
+
+
+class Lenses:
+    def __init__(self, kernel: Kernel, shapes: Shapes) -> None:
+        self.kernel = kernel
+        self.shapes = shapes
+
+    def of(self, permit: Permit, location: str | None = None) -> Seen:
+        """What the caller sees of the permit's table, or a refusal that names the policy.
+
+        `location` is where the table's document lies, if that is known already.
+        """
+        return self._seen(permit, self.shapes.of(permit.authority, permit.node, location))
+
+    def over(self, permit: Permit, metadata: Json) -> Seen:
+        """As `of`, for the document of the table that is at hand."""
+        return self._seen(permit, self.shapes.read(metadata))
+
+    def veil(self, permit: Permit, metadata: Json) -> Veil | None:
+        """The lens in the planner's terms; None if the caller sees all of the table."""
+        seen = self.over(permit, metadata)
+        if seen.lens.whole:
+            return None
+        if seen.lens.rows == TRUE:
+            return Veil(seen.lens.hidden, seen.lens.masked)
+        rows, schema = seen.lens.rows, seen.shape.schema
+        try:
+            exact: Any = lower(rows, schema, form="reference", mode="exact")
+        except LoweringError:
+            # It still prunes what it can, but no longer proves that a file holds nothing else.
+            widened: Any = lower(rows, schema, form="reference", mode="widened")
+            return Veil(seen.lens.hidden, seen.lens.masked, widened)
+        return Veil(seen.lens.hidden, seen.lens.masked, exact, exact=True)
+
+    def _seen(self, permit: Permit, shape: Shape | None) -> Seen:
+        verdict = decide(permit.authority, permit.caller, permit.node, shape, dt.datetime.now(dt.UTC))
+        if verdict.lens is not None:
+            return Seen(verdict.lens, shape or _UNKNOWN)
+        why = "; ".join(str(denial) for denial in verdict.denials)
+        self.kernel.audit(
+            permit.identity, permit.op, permit.ref, permit.revision, allowed=False, reason=clip(why, 2000)
+        )
+        raise Forbidden(
+            f"User '{clip(permit.identity.user)}' may not read table '{clip(permit.ref.full_name)}'",
+            hint=clip(why, 1000),
+            about=ObjectType.TABLE,
+        )
+
+
+def decide(
+    authority: Authority, caller: Caller, table: Node, shape: Shape | None, now: dt.datetime
+) -> LensVerdict:
+    """What a caller sees of a table.
+
+    INVARIANT: a table whose columns cannot be told is seen only if no policy is on it or above it.
+    """
+    if shape is not None:
+        return lens(authority, caller, table, shape, now)
+    named = any_on_the_way(authority, table)
+    if not named:
+        return LensVerdict(WHOLE)
+    return LensVerdict(None, (), (Denial(named, "the columns of the table cannot be told"),))

@@ -1,0 +1,88 @@
+"""The columns of tables, now and before, as policies need them: from a table's Iceberg document, kept while it stands."""
+
+from typing import Any, Final
+
+from headgate.catalogs.interface import IcebergCatalog, Place
+from headgate.decide import Authority, Node
+from headgate.decide.shape import Shape
+from headgate.model.errors import HeadgateError
+from headgate.model.objects import ObjectType
+from headgate.model.schema import Schema, SchemaError
+from headgate.steward.catalogs import Catalogs
+
+Json = dict[str, Any]
+
+_MOST: Final = 50_000
+
+
+class Shapes:
+    def __init__(self, catalogs: Catalogs) -> None:
+        self.catalogs = catalogs
+        self._known: dict[tuple[Any, ...], Shape] = {}
+        self._at: dict[str, Shape] = {}
+
+    def of(self, authority: Authority, table: Node, location: str | None = None) -> Shape | None:
+        """The columns of a table as its catalog has it now; None if that cannot be told.
+
+        `location` is where its document lies, if that is known already. Takes no permit: what is told goes into
+        decisions, never to a client.
+        """
+        if location is not None and location in self._at:
+            return self._at[location]
+        levels = (authority.objects[id] for id, _ in table.chain)
+        catalog = next(level for level in levels if level.type is ObjectType.CATALOG)
+        try:
+            adapter = self.catalogs.opened(catalog)
+            if not isinstance(adapter, IcebergCatalog):
+                return None
+            document = adapter.document(place(authority, table))
+        except HeadgateError:
+            return None
+        shape = self.read(document.metadata)
+        if shape is not None and document.location is not None:
+            self._keep(self._at, document.location, shape)
+        return shape
+
+    def read(self, metadata: Json) -> Shape | None:
+        """The columns of a table by its Iceberg document; None if this version cannot read them."""
+        try:
+            schemas = metadata.get("schemas") or [metadata["schema"]]
+            current = metadata.get("current-schema-id", schemas[0].get("schema-id", 0))
+            # INVARIANT: a schema never changes under its id, so the ids tell whether anything did.
+            key = (metadata["table-uuid"], current, *(schema.get("schema-id", 0) for schema in schemas))
+            known = self._known.get(key)
+            if known is not None:
+                return known
+            read = [Schema.from_json(schema) for schema in schemas]
+            now = next(schema for schema in read if schema.schema_id == current)
+        except (KeyError, IndexError, StopIteration, TypeError, AttributeError, SchemaError):
+            return None
+        shape = Shape.of(now, read)
+        self._keep(self._known, key, shape)
+        return shape
+
+    def _keep(self, kept: dict[Any, Shape], key: Any, shape: Shape) -> None:
+        if len(kept) > _MOST:
+            kept.clear()
+        kept[key] = shape
+
+
+def place(authority: Authority, table: Node) -> Place:
+    """Where a table is, by names."""
+    levels = [authority.objects[id] for id, _ in table.chain]
+    schema = tuple(level.name for level in levels if level.type is ObjectType.SCHEMA)
+    return Place(schema, table.name, table.id)
+
+
+def tables_below(authority: Authority, node: Node) -> list[Node]:
+    """Every table in an object, or the table itself, by id."""
+    if node.type is ObjectType.TABLE:
+        return [node]
+    found: list[Node] = []
+    waiting = [node.id]
+    while waiting:
+        id = waiting.pop()
+        found += authority.children_of(id, ObjectType.TABLE)
+        for type in (ObjectType.CATALOG, ObjectType.SCHEMA):
+            waiting += [below.id for below in authority.children_of(id, type)]
+    return sorted(found, key=lambda table: table.id)

@@ -1,0 +1,157 @@
+"""What a policy hides shows in no description of the table: details, layout, properties, partitions, statistics, tags."""
+
+from typing import Any
+
+import pytest
+
+from headgate.model.objects import ObjectRef, ObjectType
+from headgate.steward import Steward
+from tests.conftest import Api
+from tests.doors.governed import DENY, HIDE, MASK, ROWS, TABLES, applied, govern
+from tests.doors.settled import LAKE, done, failed, give, refused, securable
+
+
+@pytest.fixture(autouse=True)
+def lake(api: Api) -> None:
+    govern(api)
+
+
+def table(api: Api, user: str) -> Any:
+    return done(api(user, "GET", f"{TABLES}/customers"))["table"]
+
+
+def names(shown: Any) -> list[str]:
+    return [column["name"] for column in shown["columns"]]
+
+
+def test_details_leave_out_columns_fields_layout_and_properties(api: Api) -> None:
+    whole = table(api, "ann")
+    assert "ssn" in str(whole)
+    applied(api, HIDE)
+    shown = table(api, "ann")
+    assert names(shown) == ["id", "region", "email", "home"]
+    assert [f["name"] for f in shown["columns"][3]["type"]["fields"]] == ["street"]
+    assert [p["fieldName"] for p in shown["partitioning"]] == [["region"]]
+    assert "ssn" not in str(shown)
+    assert "zip" not in str(shown)
+
+
+def test_owners_and_authors_are_bound_and_the_excepted_are_not(api: Api) -> None:
+    applied(api, HIDE)
+    assert "ssn" not in names(table(api, "admin")), "the owner of everything, who wrote the policy"
+    done(api("admin", "PUT", f"{LAKE}/groups/privacy/members", {"users": ["ann"], "groups": []}))
+    assert "ssn" in names(table(api, "ann"))
+
+
+def test_masked_columns_and_filtered_rows_do_not_change_the_schema(api: Api) -> None:
+    before = table(api, "ann")
+    applied(api, MASK, ROWS)
+    assert table(api, "ann") == before
+
+
+def test_a_denial_is_403_with_the_policy_and_is_audited(api: Api) -> None:
+    applied(api, DENY)
+    answer = api("bob", "GET", f"{TABLES}/customers")
+    assert refused(answer)
+    assert "policy 'nobody'" in answer.json()["message"]
+    assert names(table(api, "ann"))
+    events = done(api("admin", "GET", "/api/headgate/audit?metalake=lake&user=bob&allowed=false"))["events"]
+    assert any("nobody" in str(event["details"]) for event in events)
+
+
+def test_a_hidden_column_cannot_be_altered_or_tagged_and_its_tags_do_not_show(api: Api) -> None:
+    on = f"{LAKE}/objects/column/cat.s.customers.ssn/tags"
+    done(api("admin", "POST", on, {"tagsToAdd": ["pii"]}))
+    give(api, "ann", "tagger", securable("metalake", "lake", "apply_tag"))
+    give(api, "ann", "writer", securable("catalog", "cat", "modify_table"))
+    assert "cat.s.customers.ssn" in str(done(api("ann", "GET", f"{LAKE}/tags/pii/objects")))
+    applied(api, HIDE)
+    told = done(api("ann", "GET", f"{LAKE}/tags/pii/objects"))
+    assert "ssn" not in str(told)
+    assert "cat.s.customers.email" in str(told)
+    assert api("ann", "GET", on).status_code == 404
+    assert api("ann", "POST", on, {"tagsToRemove": ["pii"]}).status_code == 404
+    rename = {"@type": "renameColumn", "oldFieldName": ["ssn"], "newFieldName": "x"}
+    assert api("ann", "PUT", f"{TABLES}/customers", {"updates": [rename]}).status_code == 404
+    add = {"@type": "addColumn", "fieldName": ["more"], "type": "string", "nullable": True}
+    altered = done(api("ann", "PUT", f"{TABLES}/customers", {"updates": [add]}))["table"]
+    assert "ssn" not in str(altered)
+
+
+def test_a_renamed_column_stays_hidden_and_a_dropped_one_denies(api: Api) -> None:
+    done(api("admin", "POST", TABLES, {"name": "plain", "columns": [{"name": "id", "type": "long"}, {"name": "ssn", "type": "string"}]}))  # fmt: skip
+    applied(api, HIDE.replace("[group:privacy]", "[user:admin]"))
+    rename = {"@type": "renameColumn", "oldFieldName": ["ssn"], "newFieldName": "number"}
+    done(api("admin", "PUT", f"{TABLES}/plain", {"updates": [rename]}))
+    assert names(done(api("ann", "GET", f"{TABLES}/plain"))["table"]) == ["id"]
+    drop = {"@type": "deleteColumn", "fieldName": ["number"], "ifExists": False}
+    done(api("admin", "PUT", f"{TABLES}/plain", {"updates": [drop]}))
+    answer = api("ann", "GET", f"{TABLES}/plain")
+    assert refused(answer)
+    assert "gone" in answer.json()["message"]
+
+
+def test_statistics_are_for_those_who_see_everything(api: Api) -> None:
+    statistics = f"{LAKE}/objects/table/cat.s.customers/statistics"
+    done(api("admin", "PUT", statistics, {"updates": {"custom-ssn-min": "1"}}))
+    partition = {"updates": [{"partitionName": "region=EU", "statistics": {"custom-n": 1}}]}
+    done(api("admin", "PUT", statistics + "/partitions", partition))
+    assert done(api("ann", "GET", statistics))["statistics"]
+    applied(api, ROWS)
+    assert done(api("ann", "GET", statistics))["statistics"] == []
+    assert done(api("ann", "GET", statistics + "/partitions"))["partitionStatistics"] == []
+    assert done(api("admin", "GET", statistics))["statistics"]
+
+
+def test_partitions_show_no_hidden_value_and_no_row_that_is_filtered(api: Api, steward: Steward) -> None:
+    fill(steward)
+    partitions = f"{TABLES}/customers/partitions"
+    assert done(api("ann", "GET", partitions))["names"] == [
+        "region=EU/ssn=1",
+        "region=EU/ssn=2",
+        "region=US/ssn=3",
+    ]
+    applied(api, HIDE)
+    assert done(api("ann", "GET", partitions))["names"] == ["region=EU", "region=US"]
+    details = done(api("ann", "GET", partitions + "?details=true"))["partitions"]
+    assert [p["fieldNames"] for p in details] == [[["region"]], [["region"]]]
+    assert failed(api("ann", "GET", partitions + "/region=EU%2Fssn=1"))[0] == 404
+    applied(api, HIDE, ROWS)
+    assert done(api("ann", "GET", partitions))["names"] == ["region=EU"]
+    assert done(api("bob", "GET", partitions))["names"] == ["region=US"]
+    applied(api, "policy: other\non: lake\nto: [everyone]\nrows: id = 1\n")
+    assert done(api("ann", "GET", partitions))["names"] == [], "the filter cannot be told from the partitions"
+
+
+def fill(steward: Steward) -> None:
+    """Three rows in three partitions, appended as an engine would."""
+    import pyarrow as pa
+    from pyiceberg.catalog.noop import NoopCatalog
+    from pyiceberg.table import Table
+
+    from headgate.catalogs.iceberg.descriptions import parsed
+    from headgate.catalogs.interface import IcebergCatalog
+    from headgate.steward.shapes import place
+    from headgate.store import pointers
+
+    authority = steward.kernel.authority()
+    node = authority.find(ObjectRef.parse("lake", ObjectType.TABLE, "cat.s.customers"))
+    assert node is not None
+    adapter = steward.catalogs.opened(node.chain[1][0])
+    assert isinstance(adapter, IcebergCatalog)
+    document = adapter.document(place(authority, node))
+    metadata = parsed(document.metadata)
+    catalog = NoopCatalog("test")
+    table = Table(("s", "customers"), metadata, document.location or "", adapter.storage.io, catalog)  # type: ignore[attr-defined]
+    rows = [
+        {"id": number, "region": region, "email": None, "ssn": ssn, "home": None}
+        for number, region, ssn in ((1, "EU", "1"), (2, "EU", "2"), (3, "US", "3"))
+    ]
+    transaction = table.transaction()
+    transaction.append(pa.Table.from_pylist(rows, schema=table.schema().as_arrow()))
+    updates = [update.model_dump(mode="json", by_alias=True) for update in transaction._updates]
+    staged = adapter.commit_document(place(authority, node), [], updates)
+    with steward.kernel.store.write("test", "append") as tx:
+        staged.commit(tx, node.id)
+    with steward.kernel.store.read() as read:
+        assert pointers.location(read, node.id) != document.location
