@@ -6,14 +6,18 @@ from pathlib import Path
 import pytest
 
 from headgate.store import Store
+from headgate.sync.connectors.hive import Authorizer
 from headgate.sync.journal import Journal
+from tests.hive.server import hive_metastore
 from tests.mariadb import mariadb_server
 from tests.postgres import new_database, postgres_server
+from tests.sync.hive_stand import HiveStand
 from tests.sync.stands import GravitinoStand, HeadgateStand, MariaDBStand, PostgresStand, Stand
 
-__all__ = ["mariadb_server", "postgres_server"]
+__all__ = ["hive_metastore", "mariadb_server", "postgres_server"]
 
-SYSTEMS = ("headgate", "gravitino", "postgresql", "mariadb")
+SYSTEMS = ("headgate", "gravitino", "postgresql", "mariadb", "hive", "hive-legacy", "hive-acl")
+HIVES = {authorizer.capabilities.system: authorizer for authorizer in Authorizer}
 
 
 @pytest.fixture(scope="session")
@@ -32,6 +36,8 @@ def stand_of(
                 made[system] = GravitinoStand(folder)
             elif system == "postgresql":
                 made[system] = PostgresStand(new_database(request.getfixturevalue("postgres_server")))
+            elif system in HIVES:
+                made[system] = HiveStand(request.getfixturevalue("hive_metastore"), HIVES[system])
             else:
                 made[system] = MariaDBStand(request.getfixturevalue("mariadb_server"))
         made[system].empty()
