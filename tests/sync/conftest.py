@@ -17,7 +17,18 @@ from tests.sync.stands import GravitinoStand, HeadgateStand, MariaDBStand, Postg
 __all__ = ["hive_metastore", "mariadb_server", "postgres_server"]
 
 SYSTEMS = ("headgate", "gravitino", "postgresql", "mariadb", "hive", "hive-legacy", "hive-acl")
+PAIRED = tuple(system for system in SYSTEMS if system not in ("hive-legacy", "hive-acl"))
+"""Those that are paired with each other: a metastore is one system, whoever reads it."""
+_REAL = frozenset({"hive", "hive-legacy", "hive-acl", "ranger"})
 HIVES = {authorizer.capabilities.system: authorizer for authorizer in Authorizer}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Whatever runs over a program of somebody else's says so."""
+    for item in items:
+        callspec = getattr(item, "callspec", None)
+        if callspec is not None and any(isinstance(v, str) and v in _REAL for v in callspec.params.values()):
+            item.add_marker(pytest.mark.real)
 
 
 @pytest.fixture(scope="session")

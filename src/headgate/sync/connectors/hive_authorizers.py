@@ -17,7 +17,7 @@ _BOTH = _READ[_T.TABLE] | _READ[_T.VIEW]
 
 
 def _with_all(word: str, table: dict[str, frozenset[str]]) -> dict[str, frozenset[str]]:
-    """The table with a word that gives everything: it is stored as it is, and means whatever there is."""
+    """The table with a word that gives everything: the metastore stores the word as it is."""
     return {**table, word: frozenset().union(*table.values())}
 
 
@@ -25,16 +25,14 @@ SQL_STANDARD: Final = Capabilities(
     system="hive",
     semantics=Semantics(
         natives={
-            _T.TABLE: _with_all(
-                "ALL",
-                {
-                    "SELECT": of(_T.TABLE, "read"),
-                    "INSERT": of(_T.TABLE, "insert"),
-                    "UPDATE": of(_T.TABLE, "update"),
-                    "DELETE": of(_T.TABLE, "delete"),
-                },
-            ),
-            _T.VIEW: _with_all("ALL", {"SELECT": of(_T.VIEW, "read")}),
+            _T.TABLE: {
+                "SELECT": of(_T.TABLE, "read"),
+                "INSERT": of(_T.TABLE, "insert"),
+                "UPDATE": of(_T.TABLE, "update"),
+                "DELETE": of(_T.TABLE, "delete"),
+                "ALL": of(_T.TABLE, "read", "insert", "update", "delete", "read_metadata"),
+            },
+            _T.VIEW: {"SELECT": of(_T.VIEW, "read"), "ALL": of(_T.VIEW, "read", "show")},
         },
         inherits=frozenset(),
         gates=NO_GATES,
@@ -72,9 +70,6 @@ _LEGACY_SCHEMA = {
 _LEGACY_SCHEMA["ALTER"] |= of(_T.SCHEMA, "alter")
 _LEGACY_SCHEMA["DROP"] |= of(_T.SCHEMA, "drop")
 _LEGACY: Natives = {
-    _T.CATALOG: _with_all(
-        "ALL", {**_LEGACY_SCHEMA, "CREATE": _LEGACY_SCHEMA["CREATE"] | of(_T.CATALOG, "create_schema")}
-    ),
     _T.SCHEMA: _with_all("ALL", _LEGACY_SCHEMA),
     _T.TABLE: _with_all("ALL", _LEGACY_TABLE),
     _T.VIEW: _with_all("ALL", _LEGACY_VIEW),
@@ -85,7 +80,7 @@ LEGACY: Final = Capabilities(
     system="hive-legacy",
     semantics=Semantics(
         natives=_LEGACY,
-        inherits=frozenset({_T.CATALOG, _T.SCHEMA}),
+        inherits=frozenset({_T.SCHEMA}),
         gates=NO_GATES,
         owner_inherits=False,
     ),
@@ -98,7 +93,10 @@ LEGACY: Final = Capabilities(
     grant_option=True,
     creates=frozenset({Kind.ROLE}),
 )
-"""Hive's first authorizer: from the whole metastore down to columns, groups too."""
+"""Hive's first authorizer: from databases down to columns, groups too.
+
+Grants on the whole metastore are left out: the metastore does not count those of a role when it resolves a user's.
+"""
 
 _MODIFY = of(_T.TABLE, "insert", "update", "delete")
 _ACL_SCHEMA = {
@@ -107,7 +105,7 @@ _ACL_SCHEMA = {
     "CREATE": of(_T.SCHEMA, "create_table", "create_view"),
     "CREATE_NAMED_FUNCTION": of(_T.SCHEMA, "register_function"),
     "USAGE": of(_T.SCHEMA, "use"),
-    "READ_METADATA": of(_T.TABLE, "read_metadata"),
+    "READ_METADATA": of(_T.TABLE, "read_metadata") | of(_T.VIEW, "show"),
 }
 _ACL_GATES: Final[dict[str, tuple[str, ...]]] = {
     actions.USE_SCHEMA: (),
@@ -135,7 +133,9 @@ TABLE_ACL: Final = Capabilities(
                     "READ_METADATA": of(_T.TABLE, "read_metadata"),
                 },
             ),
-            _T.VIEW: _with_all("ALL PRIVILEGES", {"SELECT": of(_T.VIEW, "read")}),
+            _T.VIEW: _with_all(
+                "ALL PRIVILEGES", {"SELECT": of(_T.VIEW, "read"), "READ_METADATA": of(_T.VIEW, "show")}
+            ),
         },
         inherits=frozenset({_T.CATALOG, _T.SCHEMA}),
         gates=_ACL_GATES,
