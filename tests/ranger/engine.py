@@ -49,7 +49,17 @@ class Engine:
         java, classpath = program("java"), _compiled()
         self.folder = tempfile.mkdtemp(prefix="headgate-ranger-")
         self.process = subprocess.Popen(
-            [java, "-Xmx256m", f"-D{_LOGGING}=error", "-cp", classpath, "Engine", address, service, self.folder],
+            [
+                java,
+                "-Xmx256m",
+                f"-D{_LOGGING}=error",
+                "-cp",
+                classpath,
+                "Engine",
+                address,
+                service,
+                self.folder,
+            ],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

@@ -34,7 +34,13 @@ class RangerAdmin:
     """One service of one type, with users and groups."""
 
     def __init__(self, service: str, service_def: dict[str, Any], users: dict[str, list[str]]) -> None:
-        self.service = {"id": 1, "name": service, "type": service_def["name"], "isEnabled": True, "policyVersion": 1}
+        self.service = {
+            "id": 1,
+            "name": service,
+            "type": service_def["name"],
+            "isEnabled": True,
+            "policyVersion": 1,
+        }
         self.definition = service_def
         self.users = users
         """Users and the groups of each."""
@@ -71,7 +77,9 @@ class RangerAdmin:
             if other["name"] == name:
                 raise Refused(400, f"Another policy already exists for this name: {other['id']}", 3006)
             if signature(other) == signature(policy):
-                raise Refused(400, f"Another policy already exists for matching resource: {other['name']}", 3010)
+                raise Refused(
+                    400, f"Another policy already exists for matching resource: {other['name']}", 3010
+                )
         self._check_resources(policy.get("resources") or {}, type)
         items = [item for part in _BY_TYPE[type] for item in policy.get(part) or ()]
         if not items and not policy.get("isAuditEnabled", True):
@@ -252,7 +260,10 @@ class RangerAdmin:
         if kind == "groups":
             rows = [{"id": n, "name": name} for n, name in enumerate(sorted(self.groups))]
         else:
-            rows = [{"id": n, "name": u, "groupNameList": g} for n, (u, g) in enumerate(sorted(self.users.items()))]
+            rows = [
+                {"id": n, "name": u, "groupNameList": g}
+                for n, (u, g) in enumerate(sorted(self.users.items()))
+            ]
         page = self._page(rows, query)
         field = {"users": "vXUsers", "groups": "vXGroups"}[kind]
         start = int(query.get("startIndex", 0))
@@ -275,11 +286,19 @@ class RangerAdmin:
 def signature(policy: dict[str, Any]) -> object:
     """What makes two policies be about the same; a policy that is switched off is about nothing else's."""
     resources = {
-        name: (sorted(resource["values"]), bool(resource.get("isExcludes")), bool(resource.get("isRecursive")))
+        name: (
+            sorted(resource["values"]),
+            bool(resource.get("isExcludes")),
+            bool(resource.get("isRecursive")),
+        )
         for name, resource in (policy.get("resources") or {}).items()
     }
     parts = [policy.get("policyType") or 0, resources, policy.get("policyPriority") or 0]
-    parts += [policy.get("validitySchedules") or [], policy.get("conditions") or [], policy.get("zoneName") or ""]
+    parts += [
+        policy.get("validitySchedules") or [],
+        policy.get("conditions") or [],
+        policy.get("zoneName") or "",
+    ]
     if policy.get("isEnabled") is False:
         parts.append(policy.get("guid"))
     return json.dumps(parts, sort_keys=True)
@@ -294,6 +313,9 @@ class Server:
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+            # An answer goes out in one piece, or each would wait for the client to confirm its head.
+            wbufsize = -1
+            disable_nagle_algorithm = True
 
             def log_message(self, *_: Any) -> None:
                 pass
@@ -307,7 +329,9 @@ class Server:
                         raise Refused(401, "Authentication Failed")
                     agent = (self.headers.get("User-Agent") or "").lower()
                     if self.command != "GET" and agent.startswith(_BROWSERS):
-                        raise Refused(400, "Missing header or invalid Header value for CSRF Vulnerability Protection")
+                        raise Refused(
+                            400, "Missing header or invalid Header value for CSRF Vulnerability Protection"
+                        )
                     with lock:
                         said = json.loads(body) if body else None
                         found = admin.route(self.command, url.path, query, said)
