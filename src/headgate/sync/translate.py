@@ -401,7 +401,12 @@ class _Work:
             self.book.note(Cause.MISSING_OBJECT, holder, object, name)
             return
         said: frozenset[str] = frozenset()
-        for word, gives in self.able.semantics.natives.get(object.type, {}).items():
+        words = self.able.semantics.natives.get(object.type, {})
+        if words.get(name) == goals:
+            # INVARIANT: where the target has the very privilege, no other is written in its place: a denial of this one
+            # would not meet that other.
+            words = {name: goals}
+        for word, gives in words.items():
             if gives & goals and self._safe(own, object, gives):
                 said |= gives
                 option = (
