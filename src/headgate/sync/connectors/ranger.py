@@ -12,7 +12,7 @@ from urllib.parse import quote
 import httpx
 import msgspec
 
-from headgate.model.errors import ConnectionFailed, HeadgateError, IllegalArgument, NotFound
+from headgate.model.errors import Conflict, ConnectionFailed, HeadgateError, IllegalArgument, NotFound
 from headgate.model.objects import ObjectType
 from headgate.model.privileges import Condition
 from headgate.sync.actions import of
@@ -256,14 +256,22 @@ class _Sight:
         type = policy.get("policyType") or ACCESS
         about = documents.objects(policy, self.leaves, self.catalog)
         if type in (MASKS, ROWS):
-            if not about and documents.around(policy, self.leaves, self.catalog):
-                raise IllegalArgument(
-                    f"policy '{policy['name']}' restricts by a pattern", hint="name its objects one by one"
-                )
             for object in about:
                 self.facts.update(documents.rules(policy, object, self.service.masks))
+            if not about:
+                self._hidden(policy)
         elif type == ACCESS:
             self._allowed(policy, about)
+
+    def _hidden(self, policy: Policy) -> None:
+        """A restriction that cannot be told exactly hides the whole table or view from everyone."""
+        for object in documents.around(policy, self.leaves, self.catalog):
+            if object.type not in (_T.TABLE, _T.VIEW):
+                raise IllegalArgument(
+                    f"policy '{policy['name']}' restricts by a pattern", hint="name its tables one by one"
+                )
+            self._unread(policy, "restricts what cannot be named here; read as hiding all of it")
+            self.facts.add(RowFilter(object, str(policy["name"]), "false"))
 
     def _allowed(self, policy: Policy, about: list[Securable]) -> None:
         items = policy.get(ITEMS[Condition.ALLOW]) or ()
@@ -303,6 +311,8 @@ class _Sight:
         if items and not self.service.denies:
             self._unread(policy, "has denials, which the definition of the service switches off")
             return
+        if policy.get("denyExceptions"):
+            self._unread(policy, "has exceptions from its denials, which are not read")
         places = documents.around(policy, self.leaves, self.catalog)
         for item in items:
             for holder in documents.holders(item):
@@ -326,14 +336,19 @@ class _Hand:
         self.rest = service.rest
         self.sight = _Sight(service, catalog, inventory)
         self.by_place: dict[tuple[int, Securable], Policy] = {}
-        self.shared: list[tuple[Policy, list[Securable]]] = []
+        self.others: list[tuple[int, set[Securable], Policy]] = []
+        """Policies that say something of these objects, and that a push does not change."""
         for policy in service.policies:
+            if not policy.get("isEnabled", True):
+                continue
+            type = policy.get("policyType") or ACCESS
             about = documents.objects(policy, self.sight.leaves, catalog)
-            usable = policy.get("isEnabled", True) and documents.is_plain(policy)
-            if usable and len(about) == 1 and not policy.get("policyPriority"):
-                self.by_place[policy.get("policyType") or ACCESS, about[0]] = policy
-            elif usable and about:
-                self.shared.append((policy, about))
+            simple = documents.is_plain(policy) and not policy.get("policyPriority")
+            if simple and len(about) == 1 and not policy.get("isDenyAllElse"):
+                self.by_place[type, about[0]] = policy
+            else:
+                near = {*about, *documents.around(policy, self.sight.leaves, catalog)}
+                self.others.append((type, near, policy))
 
     def make(self, change: Change) -> Applied:
         try:
@@ -394,10 +409,9 @@ class _Hand:
             return Applied(Outcome.UNSUPPORTED, "the definition of the service switches denials off")
         if grant.decision is Condition.DENY and grant.object.type is _T.COLUMN:
             return Applied(Outcome.UNSUPPORTED, "a denial on a column is read as one on its table")
-        if not holds and any(grant.object in about and self._holds(p, grant) for p, about in self.shared):
-            return Applied(
-                Outcome.UNSUPPORTED, "the policy is about several objects; split it in Ranger first"
-            )
+        for type, near, policy in self.others:
+            if not holds and type == ACCESS and grant.object in near and self._says(policy, grant):
+                return Applied(Outcome.UNSUPPORTED, f"policy '{policy['name']}' says it in a way of its own")
         place = (ACCESS, grant.object)
         now = self.by_place.get(place)
         if now is None and not holds:
@@ -413,8 +427,8 @@ class _Hand:
         )
         return None
 
-    def _holds(self, policy: Policy, grant: Grant) -> bool:
-        return any(
+    def _says(self, policy: Policy, grant: Grant) -> bool:
+        return bool(policy.get("isDenyAllElse")) or any(
             grant.holder in documents.holders(item)
             and grant.privilege in documents.words(item, self.service.implied)
             for item in policy.get(ITEMS[grant.decision]) or ()
@@ -422,9 +436,15 @@ class _Hand:
 
     def _rule(self, rule: RowFilter | Mask, holds: bool) -> None:
         object = rule.object
-        if object.type is not (_T.COLUMN if isinstance(rule, Mask) else _T.TABLE):
+        if (object.type is _T.COLUMN) is not isinstance(rule, Mask):
             raise IllegalArgument(f"a {object.type} cannot have such a rule")
         place = (MASKS if isinstance(rule, Mask) else ROWS, object)
+        for type, near, policy in self.others:
+            # Which of two policies about one object counts is not for a push to decide.
+            if type == place[0] and object in near:
+                raise IllegalArgument(
+                    f"policy '{policy['name']}' already restricts {object} in a way of its own"
+                )
         now = self.by_place.get(place)
         rules = documents.rules(now, object, self.service.masks) if now else []
         rules = [other for other in rules if other.name != rule.name]
@@ -436,6 +456,9 @@ class _Hand:
 
     def _put(self, place: tuple[int, Securable], policy: Policy, keep: bool) -> None:
         path, id = "public/v2/api/policy", policy.get("id")
+        if id and self.rest("GET", f"{path}/{id}").get("version") != policy.get("version"):
+            # The server itself never compares: the last one to write would win.
+            raise Conflict(f"policy '{policy['name']}' was changed meanwhile", hint="push again")
         if keep:
             at = f"{path}/{id}" if id else path
             self.by_place[place] = self.rest("PUT" if id else "POST", at, json=policy)
