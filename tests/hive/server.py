@@ -35,7 +35,12 @@ def running() -> Iterator[int]:
         "metastore.task.threads.always": "org.apache.hadoop.hive.metastore.events.EventCleanerTask",
     }
     said = [word for name, value in settings.items() for word in ("--hiveconf", f"{name}={value}")]
-    options = ["-Xmx512m", f"-Dderby.system.home={folder}", "--add-opens=java.base/java.net=ALL-UNNAMED"]
+    options = [
+        "-Xmx512m",
+        f"-Dderby.system.home={folder}",
+        "-Dderby.system.durability=test",
+        "--add-opens=java.base/java.net=ALL-UNNAMED",
+    ]
     with (folder / "log").open("wb") as log:
         process = subprocess.Popen(
             [java, *options, "-cp", classpath, _MAIN, "-p", str(port), *said],
