@@ -17,10 +17,14 @@ from tests.postgres import free_port
 _MAIN = "org.apache.hadoop.hive.metastore.HiveMetaStore"
 
 
+_THREE = Path(__file__).parent / "pom.xml"
+_FOUR = Path(__file__).parent / "four" / "pom.xml"
+
+
 @contextmanager
-def running() -> Iterator[int]:
+def running(pom: Path = _THREE) -> Iterator[int]:
     """A Hive Metastore on loopback; gives its port."""
-    classpath = f"{jars(Path(__file__).parent / 'pom.xml')}/*"
+    classpath = f"{jars(pom)}/*"
     java = program("java")
     folder = Path(tempfile.mkdtemp(prefix="headgate-hive-"))
     port = free_port()
@@ -69,9 +73,8 @@ def _wait(port: int, process: "subprocess.Popen[bytes]", log: Path) -> None:
             time.sleep(0.2)
 
 
-@pytest.fixture(scope="session")
-def hive_metastore() -> Iterator[int]:
-    server = running()
+def _offered(pom: Path) -> Iterator[int]:
+    server = running(pom)
     try:
         port = server.__enter__()
     except NoJava as reason:
@@ -79,3 +82,15 @@ def hive_metastore() -> Iterator[int]:
         raise
     yield port
     server.__exit__(None, None, None)
+
+
+@pytest.fixture(scope="session")
+def hive_metastore() -> Iterator[int]:
+    """Version 3.1, for the whole run."""
+    yield from _offered(_THREE)
+
+
+@pytest.fixture
+def hive_metastore_four() -> Iterator[int]:
+    """Version 4.0, which lacks calls that version 3 still had."""
+    yield from _offered(_FOUR)

@@ -8,7 +8,7 @@ import pytest
 from headgate.store import Store
 from headgate.sync.connectors.hive import Authorizer
 from headgate.sync.journal import Journal
-from tests.hive.server import hive_metastore
+from tests.hive.server import hive_metastore, hive_metastore_four
 from tests.mariadb import mariadb_server
 from tests.maven import NoJava, lacking
 from tests.postgres import new_database, postgres_server
@@ -16,7 +16,7 @@ from tests.sync.hive_stand import HiveStand
 from tests.sync.ranger_stand import RangerStand
 from tests.sync.stands import GravitinoStand, HeadgateStand, MariaDBStand, PostgresStand, Stand
 
-__all__ = ["hive_metastore", "mariadb_server", "postgres_server"]
+__all__ = ["hive_metastore", "hive_metastore_four", "mariadb_server", "postgres_server"]
 
 SYSTEMS = ("headgate", "gravitino", "postgresql", "mariadb", "hive", "hive-legacy", "hive-acl", "ranger")
 PAIRED = tuple(system for system in SYSTEMS if system not in ("hive-legacy", "hive-acl"))

@@ -75,7 +75,8 @@ class HiveStand(Stand):
             bag = hive.PrivilegeBag(privileges=rows)
             self.client.grant_revoke_privileges(hive.GrantRevokePrivilegeRequest(2, bag))
         for object in (*TABLES, *VIEWS):
-            table = self.client.get_table(*object.path[1:])
+            request = hive.GetTableRequest(dbName=object.path[1], tblName=object.path[2])
+            table = self.client.get_table_req(request).table
             if table.owner is not None:
                 table.owner = None
                 self.client.alter_table(*object.path[1:], table)

@@ -205,3 +205,30 @@ def test_roles_within_roles_reach_the_user(metastore: Callable[[Authorizer], Hiv
 def test_a_metastore_that_does_not_answer_says_so() -> None:
     with pytest.raises(ConnectionFailed, match="does not answer"):
         HiveConnector("127.0.0.1", free_port(), "lake").read()
+
+
+@pytest.mark.slow
+def test_version_4_of_the_metastore_is_read_and_written_alike(
+    hive_metastore_four: int, journal: Journal
+) -> None:
+    stand = HiveStand(hive_metastore_four, Authorizer.SQL_STANDARD)
+    role = Principal(Kind.ROLE, "reader")
+    gates = [Grant(role, CATALOG, word) for word in ("USE_CATALOG", "USE_SCHEMA")]
+    facts = Facts([*INVENTORY, *PEOPLE, *gates, Known(role), Member(role, ANN), Owner(TABLES[1], ANN)])
+    facts = facts.changed(add=[Grant(role, TABLES[0], "MODIFY_TABLE"), Grant(role, VIEWS[0], "SELECT_VIEW")])
+    try:
+        stand.empty()
+        before = stand.connector.read().facts
+        assert {p for p in before.present if p in {*TABLES, *VIEWS, *COLUMNS}} == {*TABLES, *VIEWS, *COLUMNS}
+        assert stand.connector.push(
+            snapshot(facts), Mode.MERGE, stand.names, journal, Options(owners=True)
+        ).ok
+        assert Owner(TABLES[1], ANN) in stand.connector.read().facts
+        allowed = [action for action in stand.asked[:4] if stand.may(ANN, TABLES[0], action)]
+        assert allowed == ["table.read", "table.insert", "table.update", "table.delete"]
+        assert stand.may(ANN, VIEWS[0], "view.read")
+        assert not stand.may(BOB, TABLES[0], "table.read")
+        assert undo(stand.connector, journal).ok
+        assert stand.connector.read().facts == before
+    finally:
+        stand.close()
