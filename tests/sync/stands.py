@@ -42,6 +42,8 @@ class Stand(ABC):
     """The people of the world under the names of this system."""
     asked: tuple[str, ...]
     """The actions that the system itself can be asked about."""
+    members: dict[Principal, frozenset[str]]
+    """The groups of each user, where only an identity provider knows them."""
 
     @abstractmethod
     def empty(self) -> None:
@@ -85,6 +87,7 @@ class HeadgateStand(Stand):
         self.names = PrincipalMap.same_names()
         self.made = 0
         self.authority: Authority | None = None
+        self.members = {}
         self.empty()
 
     def empty(self) -> None:
@@ -147,7 +150,6 @@ class GravitinoStand(HeadgateStand):
     """The same behind the REST API that Gravitino's clients speak; who is in which group comes with each request."""
 
     def __init__(self, folder: Path) -> None:
-        self.members: dict[Principal, frozenset[str]] = {}
         self.folder = folder
         super().__init__(folder)
 

@@ -89,7 +89,9 @@ def policies_of(stand: Stand) -> frozenset[Fact]:
 def dormant(stand: Stand) -> Change:
     """A grant that somebody else makes: bob may write the refunds, if only the way there were open."""
     if stand.connector.capabilities.direct:
-        return Change(None, Grant(stand.own(BOB), TABLES[1], "INSERT"))
+        natives = stand.connector.capabilities.semantics.natives[TABLES[1].type]
+        word = next(word for word, gives in natives.items() if "table.insert" in gives)
+        return Change(None, Grant(stand.own(BOB), TABLES[1], word))
     role = Principal(Kind.ROLE, "theirs")
     made = stand.connector.apply([Change(None, Known(role)), Change(None, Member(role, BOB))])
     assert all(answer.outcome is Outcome.APPLIED for answer in made)
@@ -102,7 +104,7 @@ def foreign(stand: Stand) -> Change:
     assert isinstance(change.after, Grant)
     natives = stand.connector.capabilities.semantics.natives
     for object in (CATALOG, SCHEMAS[0]):
-        for word, gives in natives[object.type].items():
+        for word, gives in natives.get(object.type, {}).items():
             if gives == {f"{object.type}.use"}:
                 made = stand.connector.apply([Change(None, Grant(change.after.holder, object, word))])
                 assert made[0].outcome is Outcome.APPLIED
