@@ -9,11 +9,13 @@ from headgate.store import Store
 from headgate.sync.journal import Journal
 from tests.mariadb import mariadb_server
 from tests.postgres import new_database, postgres_server
+from tests.sync.cloud_stands import LakeFormationStand
 from tests.sync.stands import GravitinoStand, HeadgateStand, MariaDBStand, PostgresStand, Stand
 
 __all__ = ["mariadb_server", "postgres_server"]
 
-SYSTEMS = ("headgate", "gravitino", "postgresql", "mariadb")
+CLOUDS: dict[str, Callable[[], Stand]] = {"lakeformation": LakeFormationStand}
+SYSTEMS = ("headgate", "gravitino", "postgresql", "mariadb", *CLOUDS)
 
 
 @pytest.fixture(scope="session")
@@ -30,6 +32,8 @@ def stand_of(
                 made[system] = HeadgateStand(folder)
             elif system == "gravitino":
                 made[system] = GravitinoStand(folder)
+            elif system in CLOUDS:
+                made[system] = CLOUDS[system]()
             elif system == "postgresql":
                 made[system] = PostgresStand(new_database(request.getfixturevalue("postgres_server")))
             else:

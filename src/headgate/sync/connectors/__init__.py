@@ -1,7 +1,7 @@
 """One module per system: how it is read as facts, how a change of facts is made in it, and what it can hold."""
 
 from headgate.sync.capabilities import Capabilities
-from headgate.sync.connectors import gravitino, headgate, mariadb, postgresql
+from headgate.sync.connectors import gravitino, headgate, lakeformation, mariadb, postgresql
 
 
 def all_capabilities() -> list[Capabilities]:
@@ -11,4 +11,5 @@ def all_capabilities() -> list[Capabilities]:
         gravitino.CAPABILITIES,
         postgresql.CAPABILITIES,
         mariadb.CAPABILITIES,
+        lakeformation.CAPABILITIES,
     ]

@@ -1,0 +1,80 @@
+"""The stands of services that cannot be had as a server: each talks to a stand-in that keeps to the service's own rules."""
+
+from typing import Any
+
+from headgate.model.objects import ObjectType
+from headgate.sync.connectors.aws import Aws
+from headgate.sync.connectors.lakeformation import LakeFormationConnector
+from headgate.sync.connectors.pacing import Pacing
+from headgate.sync.facts import Principal, Securable
+from headgate.sync.names import PrincipalMap
+from tests.sync import lakeformation_server
+from tests.sync.stands import Stand
+from tests.sync.worlds import SCHEMAS, TABLES, USERS, VIEWS
+
+_T = ObjectType
+
+
+class Clock:
+    """A clock that stands still but for the waits."""
+
+    def __init__(self) -> None:
+        self.at = 1_700_000_000.0
+        self.waits: list[float] = []
+
+    def sleep(self, seconds: float) -> None:
+        self.waits.append(seconds)
+        self.at += seconds
+
+    def pacing(self) -> Pacing:
+        return Pacing(self.sleep, lambda: self.at)
+
+
+class LakeFormationStand(Stand):
+    """A data catalog behind moto's server, asked what Lake Formation holds."""
+
+    asked = (
+        "table.read", "table.insert", "table.update", "table.delete", "table.alter", "view.read",
+        "schema.create_table", "schema.create_view", "column.read",
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        self.names = PrincipalMap({"user:*": f"arn:aws:iam::{lakeformation_server.ACCOUNT}:user/*"})
+        self.server = lakeformation_server.serve()
+        self.clock = Clock()
+        session, address = lakeformation_server.session(self.server)
+        self.aws = Aws.of(session, self.clock.pacing(), address)
+        self.connector = LakeFormationConnector(self.aws, lakeformation_server.ACCOUNT, "lake")
+        for user in USERS:
+            self.aws("iam", "create_user", UserName=user.name)
+        columns = [{"Name": "x", "Type": "int"}, {"Name": "y", "Type": "int"}]
+        for schema in SCHEMAS:
+            self.aws("glue", "create_database", DatabaseInput={"Name": schema.path[1]})
+        for object in (*TABLES, *VIEWS):
+            table: dict[str, Any] = {"Name": object.path[2], "StorageDescriptor": {"Columns": columns}}
+            if object.type is _T.VIEW:
+                table["TableType"] = "VIRTUAL_VIEW"
+            self.aws("glue", "create_table", DatabaseName=object.path[1], TableInput=table)
+        self.aws("lakeformation", "put_data_lake_settings", DataLakeSettings={})
+
+    @property
+    def lake(self) -> lakeformation_server.Lake:
+        return lakeformation_server.Answers.lake
+
+    def empty(self) -> None:
+        lakeformation_server.Answers.lake = lakeformation_server.Lake()
+        self.clock.waits.clear()
+
+    def close(self) -> None:
+        self.server.stop()
+
+    def may(self, user: Principal, object: Securable, action: str) -> bool:
+        verb = action.partition(".")[2]
+        words = {
+            "read": "SELECT",
+            "insert": "INSERT",
+            "update": "INSERT",
+            "delete": "DELETE",
+            "alter": "ALTER",
+        }
+        return self.lake.may(self.own(user).name, words.get(verb, "CREATE_TABLE"), *object.path[1:])
