@@ -6,9 +6,11 @@ from headgate.model.objects import ObjectType
 from headgate.sync.connectors.aws import Aws
 from headgate.sync.connectors.lakeformation import LakeFormationConnector
 from headgate.sync.connectors.pacing import Pacing
+from headgate.sync.connectors.polaris import PolarisConnector
 from headgate.sync.facts import Principal, Securable
 from headgate.sync.names import PrincipalMap
 from tests.sync import lakeformation_server
+from tests.sync.polaris_server import PolarisServer
 from tests.sync.stands import Stand
 from tests.sync.worlds import SCHEMAS, TABLES, USERS, VIEWS
 
@@ -78,3 +80,39 @@ class LakeFormationStand(Stand):
             "alter": "ALTER",
         }
         return self.lake.may(self.own(user).name, words.get(verb, "CREATE_TABLE"), *object.path[1:])
+
+
+class PolarisStand(Stand):
+    """A realm of the stand-in, asked by its own table of privileges."""
+
+    writes = "TABLE_WRITE_DATA"
+    asked = (
+        "table.read", "table.insert", "table.update", "table.delete", "table.alter", "view.read",
+        "schema.create_table", "schema.create_view",
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        self.names = PrincipalMap.same_names()
+        self.server = PolarisServer()
+        self.clock = Clock()
+        self.server.add_catalog("lake")
+        tree = self.server.trees["lake"]
+        for schema in SCHEMAS:
+            tree[schema.path[1:]] = {"tables": [], "views": []}
+        for kind, objects in (("tables", TABLES), ("views", VIEWS)):
+            for object in objects:
+                tree[object.path[1:2]][kind].append(object.path[2])
+        for user in USERS:
+            self.server.principals[user.name] = {"name": user.name, "entityVersion": 1}
+        self.connector = PolarisConnector(self.server.client(), "polaris:lake", self.clock.pacing())
+
+    def empty(self) -> None:
+        self.server.wipe()
+        self.server.asked.clear()
+        self.clock.waits.clear()
+
+    def may(self, user: Principal, object: Securable, action: str) -> bool:
+        type, _, verb = action.partition(".")
+        ways = {"insert": "write", "update": "write", "delete": "write"}
+        what = "view" if type == "view" else ways.get(verb, verb)
+        return self.server.may(user.name, what, object.path[0], object.path[1:2], "".join(object.path[2:3]))
