@@ -7,12 +7,14 @@ from headgate.sync.connectors.aws import Aws
 from headgate.sync.connectors.lakeformation import LakeFormationConnector
 from headgate.sync.connectors.pacing import Pacing
 from headgate.sync.connectors.polaris import PolarisConnector
+from headgate.sync.connectors.unity import UnityConnector
 from headgate.sync.facts import Principal, Securable
 from headgate.sync.names import PrincipalMap
 from tests.sync import lakeformation_server
 from tests.sync.polaris_server import PolarisServer
 from tests.sync.stands import Stand
-from tests.sync.worlds import SCHEMAS, TABLES, USERS, VIEWS
+from tests.sync.unity_server import UnityServer
+from tests.sync.worlds import OBJECTS, SCHEMAS, TABLES, USERS, VIEWS
 
 _T = ObjectType
 
@@ -85,7 +87,7 @@ class LakeFormationStand(Stand):
 class PolarisStand(Stand):
     """A realm of the stand-in, asked by its own table of privileges."""
 
-    writes = "TABLE_WRITE_DATA"
+    a_word = "TABLE_WRITE_DATA"
     asked = (
         "table.read", "table.insert", "table.update", "table.delete", "table.alter", "view.read",
         "schema.create_table", "schema.create_view",
@@ -116,3 +118,39 @@ class PolarisStand(Stand):
         ways = {"insert": "write", "update": "write", "delete": "write"}
         what = "view" if type == "view" else ways.get(verb, verb)
         return self.server.may(user.name, what, object.path[0], object.path[1:2], "".join(object.path[2:3]))
+
+
+class UnityStand(Stand):
+    """A metastore of the stand-in, asked by walking its tree."""
+
+    a_word = "SELECT"
+    asked = (
+        "table.read", "table.insert", "table.update", "table.delete", "table.alter", "view.read",
+        "schema.create_table", "schema.create_view", "schema.register_function",
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        self.names = PrincipalMap({"user:*": "*@example.org"})
+        self.server = UnityServer()
+        self.clock = Clock()
+        for object in OBJECTS:
+            kind = "table" if object.type is _T.VIEW else object.type.value
+            more = {"table_type": "MATERIALIZED_VIEW"} if object.type is _T.VIEW else {}
+            self.server.add(kind, ".".join(object.path), **more)
+        for user in USERS:
+            self.server.add_user(self.own(user).name)
+        self.connector = UnityConnector(self.server.client(), "unity:main", self.clock.pacing())
+
+    def empty(self) -> None:
+        self.server.held.clear()
+        self.server.asked.clear()
+        self.clock.waits.clear()
+
+    def may(self, user: Principal, object: Securable, action: str) -> bool:
+        words = {
+            "read": ("SELECT",),
+            "create_table": ("CREATE TABLE",),
+            "create_view": ("CREATE TABLE",),
+            "register_function": ("CREATE FUNCTION",),
+        }.get(action.partition(".")[2], ("SELECT", "MODIFY"))
+        return self.server.may(self.own(user).name, ".".join(object.path), *words)

@@ -9,12 +9,16 @@ from headgate.store import Store
 from headgate.sync.journal import Journal
 from tests.mariadb import mariadb_server
 from tests.postgres import new_database, postgres_server
-from tests.sync.cloud_stands import LakeFormationStand, PolarisStand
+from tests.sync.cloud_stands import LakeFormationStand, PolarisStand, UnityStand
 from tests.sync.stands import GravitinoStand, HeadgateStand, MariaDBStand, PostgresStand, Stand
 
 __all__ = ["mariadb_server", "postgres_server"]
 
-CLOUDS: dict[str, Callable[[], Stand]] = {"lakeformation": LakeFormationStand, "polaris": PolarisStand}
+CLOUDS: dict[str, Callable[[], Stand]] = {
+    "lakeformation": LakeFormationStand,
+    "polaris": PolarisStand,
+    "unity": UnityStand,
+}
 SYSTEMS = ("headgate", "gravitino", "postgresql", "mariadb", *CLOUDS)
 
 

@@ -42,8 +42,8 @@ class Stand(ABC):
     """The people of the world under the names of this system."""
     asked: tuple[str, ...]
     """The actions that the system itself can be asked about."""
-    writes = "INSERT"
-    """The system's own word for writing to a table."""
+    a_word = "INSERT"
+    """A word of the system for something that may be done to a table."""
 
     @abstractmethod
     def empty(self) -> None:
@@ -79,7 +79,7 @@ class HeadgateStand(Stand):
     """A metalake in a store of its own, asked through the decision point."""
 
     asked = tuple(_OPS)
-    writes = "MODIFY_TABLE"
+    a_word = "MODIFY_TABLE"
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)

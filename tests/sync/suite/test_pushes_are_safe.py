@@ -89,11 +89,11 @@ def policies_of(stand: Stand) -> frozenset[Fact]:
 def dormant(stand: Stand) -> Change:
     """A grant that somebody else makes: bob may write the refunds, if only the way there were open."""
     if stand.connector.capabilities.direct:
-        return Change(None, Grant(stand.own(BOB), TABLES[1], stand.writes))
+        return Change(None, Grant(stand.own(BOB), TABLES[1], stand.a_word))
     role = Principal(Kind.ROLE, "theirs")
     made = stand.connector.apply([Change(None, Known(role)), Change(None, Member(role, BOB))])
     assert all(answer.outcome is Outcome.APPLIED for answer in made)
-    return Change(None, Grant(role, TABLES[1], stand.writes))
+    return Change(None, Grant(role, TABLES[1], stand.a_word))
 
 
 def foreign(stand: Stand) -> Change:

@@ -1,7 +1,7 @@
 """One module per system: how it is read as facts, how a change of facts is made in it, and what it can hold."""
 
 from headgate.sync.capabilities import Capabilities
-from headgate.sync.connectors import gravitino, headgate, lakeformation, mariadb, polaris, postgresql
+from headgate.sync.connectors import gravitino, headgate, lakeformation, mariadb, polaris, postgresql, unity
 
 
 def all_capabilities() -> list[Capabilities]:
@@ -13,4 +13,5 @@ def all_capabilities() -> list[Capabilities]:
         mariadb.CAPABILITIES,
         lakeformation.CAPABILITIES,
         polaris.CAPABILITIES,
+        unity.CAPABILITIES,
     ]
