@@ -208,3 +208,15 @@ def test_everyone_is_those_who_are_known_unless_the_map_says_more() -> None:
     made = to(mariadb, *facts)
     assert {holder for holder, _, _ in granted(made)} == {"ann", "bob", "cy"}
     assert Cause.EVERYONE in causes(made)
+
+
+def test_a_denied_privilege_does_not_come_back_under_another_name() -> None:
+    made = to(
+        hg,
+        *uses(READER),
+        Grant(READER, TABLES[0], "MODIFY_TABLE"),
+        Grant(READER, CATALOG, "MODIFY_TABLE", Condition.DENY),
+        Member(READER, ANN),
+    )
+    assert ("reader", "table:lake.sales.orders", "SELECT_TABLE") not in granted(made)
+    assert Grant(READER, TABLES[0], "MODIFY_TABLE") in made.facts

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from uuid import uuid4
 
 import msgspec
-from sqlalchemy import delete, func, insert, select, update
+from sqlalchemy import bindparam, delete, func, insert, select, update
 
 from headgate.model.errors import Conflict, NotFound
 from headgate.store import tables as t
@@ -86,12 +86,14 @@ def steps(store: Store, push: int) -> list[Step]:
 
 def settle(store: Store, push: int, outcomes: Iterable[tuple[int, str, str]]) -> None:
     """Write down what became of some steps."""
-    with store.append() as connection:
-        for position, outcome, detail in outcomes:
+    rows = [{"at": position, "now": outcome, "why": detail or None} for position, outcome, detail in outcomes]
+    if rows:
+        with store.append() as connection:
             connection.execute(
                 update(t.sync_steps)
-                .where(_s.push == push, _s.position == position)
-                .values(outcome=outcome, detail=detail or None)
+                .where(_s.push == push, _s.position == bindparam("at"))
+                .values(outcome=bindparam("now"), detail=bindparam("why")),
+                rows,
             )
 
 

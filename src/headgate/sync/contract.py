@@ -9,14 +9,14 @@ from collections.abc import Sequence
 
 from headgate.sync.canonical import canonical, vocabulary
 from headgate.sync.capabilities import Capabilities, Natives
-from headgate.sync.facts import Facts
+from headgate.sync.facts import Facts, Kind, Known
 from headgate.sync.journal import Journal
 from headgate.sync.names import PrincipalMap
 from headgate.sync.plan import Plan, plan
 from headgate.sync.results import Applied, Change, Mode, SyncResult
 from headgate.sync.run import Reading, carry_out
 from headgate.sync.snapshot import PolicySnapshot
-from headgate.sync.translate import Dialects, Options, same_text, translate
+from headgate.sync.translate import Dialects, Options, Translation, same_text, translate
 
 
 class Connector(ABC):
@@ -59,17 +59,30 @@ class Connector(ABC):
         journal: Journal,
         options: Options = Options(),
         dialects: Dialects | None = None,
+        managed: PolicySnapshot | None = None,
     ) -> Plan:
-        """What a push of this snapshot would do, without doing any of it."""
+        """What a push of this snapshot would do, without doing any of it.
+
+        What `managed` says may be taken away as if pushes had put it there: in two-way synchronisation that is all the
+        system itself said before.
+        """
         current = self.read().facts
-        if dialects is None:
+
+        def native(of: PolicySnapshot) -> Translation:
             # Without a translator of SQL only text of the very same system means the same.
-            same = snapshot.system == self.capabilities.system
-            dialects = same_text if same else lambda _sql, _dialect: None
-        wanted = translate(
-            snapshot.facts, current, self.capabilities, names, self.vocabulary(), options, dialects
-        )
-        return plan(current, wanted, journal.marks(self.name), mode, self.capabilities)
+            same = of.system == self.capabilities.system
+            say = dialects or (same_text if same else lambda _sql, _dialect: None)
+            return translate(of.facts, current, self.capabilities, names, self.vocabulary(), options, say)
+
+        owned = journal.marks(self.name)
+        if managed is not None:
+            # People and groups are never taken away: they belong to the system.
+            owned |= {
+                fact
+                for fact in native(managed).facts
+                if not isinstance(fact, Known) or fact.principal.kind is Kind.ROLE
+            }
+        return plan(current, native(snapshot), owned, mode, self.capabilities)
 
     def push(
         self,
@@ -79,11 +92,12 @@ class Connector(ABC):
         journal: Journal,
         options: Options = Options(),
         dialects: Dialects | None = None,
+        managed: PolicySnapshot | None = None,
     ) -> SyncResult:
         """Plan and do it. Pushes to one target run one after the other."""
         with journal.locked(self.name) as lock:
             journal.check_finished(self.name)
-            ready = self.plan(snapshot, mode, names, journal, options, dialects)
+            ready = self.plan(snapshot, mode, names, journal, options, dialects, managed)
             return carry_out(self, ready, mode, f"{snapshot.system}@{snapshot.version_id}", journal, lock)
 
     def vocabulary(self) -> Natives:

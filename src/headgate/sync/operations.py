@@ -45,33 +45,32 @@ def keep_in_step(
 ) -> InStep:
     """Two-way synchronisation: take to each side what only the other changed since both were last in step.
 
-    The first time nothing is common yet, so nothing counts as taken away. What a side cannot say is no change of that
-    side: each is compared with what it said itself the last time, not with what the other had.
+    Each side is held against what it said itself the last time, so what one of them cannot say is no change of it. The first
+    time nothing is common yet, and nothing counts as taken away.
     """
     one, other = source.fetch(), target.fetch()
-    there = Facts(renamed(one.facts, names))
-    was_one = journal.kept(_common(source, target, source.name))
-    was_other = journal.kept(_common(source, target, target.name))
-    base_one = Facts(renamed(was_one.facts, names)) if was_one else Facts()
-    base_other = was_other.facts if was_other else Facts()
-    merged = merge(
-        base_one.changed(base_other), there, _carried(other.facts, base_one, base_other, there), prefer
+    here = _renamed(one, names)
+    was_here = _renamed(journal.kept(_last(source, target, source)), names)
+    was_there = _renamed(journal.kept(_last(source, target, target)), PrincipalMap({}))
+    there = was_here.changed(add=other.facts.all - was_there.all, remove=was_there.all - other.facts.all)
+    merged = merge(was_here, here, there, prefer)
+    same = PrincipalMap.same_names()
+    to_target = target.push(
+        PolicySnapshot.of(merged.target, one.system), Mode.MERGE, same, journal, options, managed=other
     )
-    to_target = PolicySnapshot.of(merged.target, one.system)
-    after_target = target.push(to_target, Mode.MERGE, PrincipalMap.same_names(), journal, options)
     back = Facts(renamed(merged.source, names.back))
-    to_source = PolicySnapshot.of(back, other.system)
-    after_source = source.push(to_source, Mode.MERGE, PrincipalMap.same_names(), journal, options)
-    journal.keep(_common(source, target, source.name), source.fetch())
-    journal.keep(_common(source, target, target.name), target.fetch())
-    return InStep(after_source, after_target, merged.clashes)
+    to_source = source.push(
+        PolicySnapshot.of(back, other.system), Mode.MERGE, same, journal, options, managed=one
+    )
+    for side in (source, target):
+        journal.keep(_last(source, target, side), side.fetch())
+    return InStep(to_source, to_target, merged.clashes)
 
 
-def _carried(target: Facts, base_one: Facts, base_other: Facts, source: Facts) -> Facts:
-    """The target's facts, with what it never could say standing as the source had it: no change of the target."""
-    unsaid = base_one.all - base_other.all
-    return target.changed(add=unsaid & source.all)
+def _renamed(snapshot: PolicySnapshot | None, names: PrincipalMap) -> Facts:
+    return Facts() if snapshot is None else Facts(renamed(snapshot.facts, names))
 
 
-def _common(source: Connector, target: Connector, side: str) -> str:
-    return f"common {source.name} {target.name} {side}"
+def _last(source: Connector, target: Connector, side: Connector) -> str:
+    """Under which name is kept what a side said when the two were last in step."""
+    return f"in step: {source.name} and {target.name}: {side.name}"

@@ -388,8 +388,10 @@ class _Work:
                 continue
             if grant.option and not (self.options.grant_option and self.able.grant_option):
                 self.book.note(Cause.OPTION, holder, grant.object, grant.privilege)
-            # Where there are no gates nothing needs to be opened.
-            goals = gives if self.able.semantics.gates else gives - actions.GATES
+            goals = gives
+            if not self.able.semantics.gates and gives & actions.GATES:
+                goals = gives - actions.GATES
+                self.book.note(Cause.GATE, holder, grant.object, grant.privilege)
             if goals:
                 self._place(holder, holdings, grant.object, goals, grant.privilege)
 
@@ -401,7 +403,12 @@ class _Work:
             self.book.note(Cause.MISSING_OBJECT, holder, object, name)
             return
         said: frozenset[str] = frozenset()
-        for word, gives in self.able.semantics.natives.get(object.type, {}).items():
+        words = self.able.semantics.natives.get(object.type, {})
+        if words.get(name) == goals:
+            # INVARIANT: where the target has the very privilege, no other is written in its place: a denial of this one
+            # would not meet that other.
+            words = {name: goals}
+        for word, gives in words.items():
             if gives & goals and self._safe(own, object, gives):
                 said |= gives
                 option = (

@@ -58,7 +58,7 @@ def compare(stand: Stand, facts: Facts, *, equal: bool) -> None:
 
 
 COMMON = settings(
-    max_examples=20,
+    max_examples=8,
     deadline=None,
     # Against real servers a smaller example is not worth the minutes it takes to find.
     phases=[Phase.explicit, Phase.reuse, Phase.generate],

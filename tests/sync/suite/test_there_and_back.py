@@ -58,6 +58,7 @@ def predicted(source: Facts, stand: Stand, names: PrincipalMap) -> tuple[Facts, 
     return canonical(Facts([*everything_else, *kept]), stand.connector.capabilities), made
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("here", "there"), PAIRS)
 @given(facts=policies(opaque=False))
 @settings(

@@ -69,7 +69,9 @@ class _Sight:
 
     def __init__(self, metalake: str, changes: Sequence[c.Change]) -> None:
         self.paths: dict[int, Securable | None] = {}
-        self.principals: dict[int, Principal] = {}
+        # Roles are objects and people are not: their ids are numbered apart.
+        self.roles: dict[int, Principal] = {}
+        self.people: dict[int, Principal] = {}
         self.facts: set[Fact] = set()
         self.notes: list[str] = []
         self.root = 0
@@ -87,26 +89,24 @@ class _Sight:
                 self._object(id, parent, type, name, metalake)
             case c.PrincipalPut(id, home, kind, name, enabled) if home == self.root:
                 if enabled:
-                    self.principals[id] = Principal(Kind(kind.value), name)
-                    self.facts.add(Known(self.principals[id]))
+                    self.people[id] = Principal(Kind(kind.value), name)
+                    self.facts.add(Known(self.people[id]))
                 else:
                     self.notes.append(f"{kind}:{name} is disabled and may do nothing")
             case c.GroupMember(group, member):
-                self._member(group, member)
+                self._member(self.people.get(group), member)
             case c.RoleHeld(role, principal):
-                self._member(role, principal)
+                self._member(self.roles.get(role), principal)
             case c.RoleGrants(role, object, allow, deny):
                 on = self.paths.get(object)
-                if role in self.principals and on is not None:
+                if role in self.roles and on is not None:
                     # Of a privilege that is both allowed and denied only the denial has an effect.
                     for grant in Masks(allow & ~deny, deny).grants:
-                        self.facts.add(
-                            Grant(self.principals[role], on, grant.privilege.name, grant.condition)
-                        )
+                        self.facts.add(Grant(self.roles[role], on, grant.privilege.name, grant.condition))
             case c.OwnerSet(object, owner):
                 on = self.paths.get(object)
-                if owner in self.principals and on is not None:
-                    self.facts.add(Owner(on, self.principals[owner]))
+                if owner in self.people and on is not None:
+                    self.facts.add(Owner(on, self.people[owner]))
 
     def _object(self, id: int, parent: int, type: ObjectType, name: str, metalake: str) -> None:
         if type is ObjectType.METALAKE:
@@ -118,8 +118,8 @@ class _Sight:
         if above is None:
             return
         if type is ObjectType.ROLE:
-            self.principals[id] = Principal(Kind.ROLE, name)
-            self.facts.add(Known(self.principals[id]))
+            self.roles[id] = Principal(Kind.ROLE, name)
+            self.facts.add(Known(self.roles[id]))
             return
         path = (*above.path, name)
         if type is ObjectType.SCHEMA and above.type is ObjectType.SCHEMA:
@@ -128,9 +128,9 @@ class _Sight:
         if type in _SAID:
             self.facts.add(Present(Securable(type, path)))
 
-    def _member(self, of: int, who: int) -> None:
-        if of in self.principals and who in self.principals:
-            self.facts.add(Member(self.principals[of], self.principals[who]))
+    def _member(self, of: Principal | None, who: int) -> None:
+        if of is not None and who in self.people:
+            self.facts.add(Member(of, self.people[who]))
 
 
 class _Hand:

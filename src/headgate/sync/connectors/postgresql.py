@@ -233,8 +233,9 @@ class _Sight:
             f"SELECT t.attrelid, t.attname FROM pg_attribute t JOIN pg_class c ON c.oid = t.attrelid"
             f" WHERE t.attnum > 0 AND NOT t.attisdropped AND {_KINDS}"
         )
+        tables = {oid: relation for oid, relation in relations.items() if relation.type is _T.TABLE}
         for oid, name in self._rows(query):
-            if oid in relations:
+            if oid in tables:
                 self.facts.add(Present(Securable(_T.COLUMN, (*relations[oid].path, name))))
         acl = (
             "SELECT t.attrelid, t.attname, a.grantee, a.privilege_type, a.is_grantable FROM pg_attribute t"
@@ -242,8 +243,10 @@ class _Sight:
             " WHERE t.attnum > 0 AND NOT t.attisdropped AND a.grantee <> c.relowner"
         )
         for oid, name, grantee, word, option in self._rows(acl):
-            if oid in relations:
-                self._granted(Securable(_T.COLUMN, (*relations[oid].path, name)), grantee, word, option)
+            if oid in tables:
+                self._granted(Securable(_T.COLUMN, (*tables[oid].path, name)), grantee, word, option)
+            elif oid in relations and grantee in self.who:
+                self.notes.append(f"{self.who[grantee]} has {word} on column '{name}' of {relations[oid]}")
 
     def _functions(self, schemas: dict[int, Securable]) -> None:
         query = (
