@@ -4,6 +4,7 @@ from typing import Any
 
 from headgate.model.objects import ObjectType
 from headgate.sync.connectors.aws import Aws
+from headgate.sync.connectors.bigquery import BigQueryConnector
 from headgate.sync.connectors.lakeformation import LakeFormationConnector
 from headgate.sync.connectors.pacing import Pacing
 from headgate.sync.connectors.polaris import PolarisConnector
@@ -11,10 +12,11 @@ from headgate.sync.connectors.unity import UnityConnector
 from headgate.sync.facts import Principal, Securable
 from headgate.sync.names import PrincipalMap
 from tests.sync import lakeformation_server
+from tests.sync.bigquery_server import BigQueryServer
 from tests.sync.polaris_server import PolarisServer
 from tests.sync.stands import Stand
 from tests.sync.unity_server import UnityServer
-from tests.sync.worlds import OBJECTS, SCHEMAS, TABLES, USERS, VIEWS
+from tests.sync.worlds import GROUPS, OBJECTS, SCHEMAS, TABLES, USERS, VIEWS
 
 _T = ObjectType
 
@@ -154,3 +156,49 @@ class UnityStand(Stand):
             "register_function": ("CREATE FUNCTION",),
         }.get(action.partition(".")[2], ("SELECT", "MODIFY"))
         return self.server.may(self.own(user).name, ".".join(object.path), *words)
+
+
+class BigQueryStand(Stand):
+    """A project of the stand-in with two roles of its own, asked by permissions; the directory says who is in which group."""
+
+    READER = "projects/lake/roles/reader"
+    WRITER = "projects/lake/roles/writer"
+    a_word = "roles/bigquery.dataEditor"
+    asked = (
+        "table.read", "table.insert", "table.update", "table.delete", "table.alter", "view.read",
+        "schema.create_table", "schema.create_view", "schema.register_function",
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        self.names = PrincipalMap({"user:*": "*@example.org", "group:*": "*@groups.example.org"})
+        self.server = BigQueryServer("lake")
+        self.clock = Clock()
+        reads = {"tables.get", "tables.getData"}
+        self.server.custom = {self.READER: reads, self.WRITER: reads | {"tables.updateData", "tables.update"}}
+        for object in (*TABLES, *VIEWS):
+            type = "VIEW" if object.type is _T.VIEW else "TABLE"
+            self.server.tables.setdefault(object.path[1], {})[object.path[2]] = type
+        people = [self.own(person) for person in (*USERS, *GROUPS)]
+        self.server.people = {person.name for person in people}
+        self.server.wipe()
+        pacing = self.clock.pacing()
+        self.connector = BigQueryConnector(self.server.client(), "lake", people, "bigquery:lake", pacing)
+
+    def empty(self) -> None:
+        self.members = {}
+        self.server.wipe()
+        self.server.asked.clear()
+        self.clock.waits.clear()
+
+    def groups(self, user: Principal) -> set[str]:
+        return {f"{name}@groups.example.org" for name in self.members.get(user, ())}
+
+    def may(self, user: Principal, object: Securable, action: str) -> bool:
+        permission = {
+            "read": "tables.getData",
+            "alter": "tables.update",
+            "create_table": "tables.create",
+            "create_view": "tables.create",
+            "register_function": "routines.create",
+        }.get(action.partition(".")[2], "tables.updateData")
+        return self.server.may(self.own(user).name, self.groups(user), permission, *object.path[1:])

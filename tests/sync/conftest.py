@@ -9,7 +9,7 @@ from headgate.store import Store
 from headgate.sync.journal import Journal
 from tests.mariadb import mariadb_server
 from tests.postgres import new_database, postgres_server
-from tests.sync.cloud_stands import LakeFormationStand, PolarisStand, UnityStand
+from tests.sync.cloud_stands import BigQueryStand, LakeFormationStand, PolarisStand, UnityStand
 from tests.sync.stands import GravitinoStand, HeadgateStand, MariaDBStand, PostgresStand, Stand
 
 __all__ = ["mariadb_server", "postgres_server"]
@@ -18,6 +18,7 @@ CLOUDS: dict[str, Callable[[], Stand]] = {
     "lakeformation": LakeFormationStand,
     "polaris": PolarisStand,
     "unity": UnityStand,
+    "bigquery": BigQueryStand,
 }
 SYSTEMS = ("headgate", "gravitino", "postgresql", "mariadb", *CLOUDS)
 

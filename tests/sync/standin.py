@@ -37,6 +37,8 @@ class StandIn:
         self.busy: list[dict[str, str]] = []
         """Headers of the refusals to come, one per request."""
         self.asked: list[tuple[str, str]] = []
+        self.request = httpx.Request("GET", "http://service")
+        """The request that is being answered."""
         self.table = [
             (method, regex, getattr(self, name))
             for name in dir(type(self))
@@ -52,6 +54,7 @@ class StandIn:
     def answer(self, request: httpx.Request) -> httpx.Response:
         path = request.url.raw_path.decode().partition("?")[0]
         self.asked.append((request.method, path))
+        self.request = request
         try:
             if self.busy:
                 return self.refused(Refusal(429, "TooManyRequests", "slow down"), self.busy.pop(0))

@@ -42,6 +42,8 @@ class Stand(ABC):
     """The people of the world under the names of this system."""
     asked: tuple[str, ...]
     """The actions that the system itself can be asked about."""
+    members: dict[Principal, frozenset[str]] = {}
+    """Who is in which groups by their names in the world, where that is for others to say."""
     a_word = "INSERT"
     """A word of the system for something that may be done to a table."""
 

@@ -185,10 +185,10 @@ def _renamed_rule(
         if user in keep and source.closure(user) & set(rule.exempt)
     ]
     # A rule whose every subject was left out must not turn into one for everyone.
-    subjects = tuple(met) if to else ()
+    subjects = tuple(sorted(met)) if to else ()
     if to and not met:
         subjects = tuple(sorted(to))
-    return msgspec.structs.replace(rule, to=subjects, exempt=tuple(exempt))
+    return msgspec.structs.replace(rule, to=subjects, exempt=tuple(sorted(exempt)))
 
 
 def _rule(rule: RowFilter | Mask, capabilities: Capabilities, dialects: Dialects) -> str | None:

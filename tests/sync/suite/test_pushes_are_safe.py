@@ -102,7 +102,7 @@ def foreign(stand: Stand) -> Change:
     assert isinstance(change.after, Grant)
     natives = stand.connector.capabilities.semantics.natives
     for object in (CATALOG, SCHEMAS[0]):
-        for word, gives in natives[object.type].items():
+        for word, gives in natives.get(object.type, {}).items():
             if gives == {f"{object.type}.use"}:
                 made = stand.connector.apply([Change(None, Grant(change.after.holder, object, word))])
                 assert made[0].outcome is Outcome.APPLIED

@@ -1,7 +1,16 @@
 """One module per system: how it is read as facts, how a change of facts is made in it, and what it can hold."""
 
 from headgate.sync.capabilities import Capabilities
-from headgate.sync.connectors import gravitino, headgate, lakeformation, mariadb, polaris, postgresql, unity
+from headgate.sync.connectors import (
+    bigquery,
+    gravitino,
+    headgate,
+    lakeformation,
+    mariadb,
+    polaris,
+    postgresql,
+    unity,
+)
 
 
 def all_capabilities() -> list[Capabilities]:
@@ -14,4 +23,5 @@ def all_capabilities() -> list[Capabilities]:
         lakeformation.CAPABILITIES,
         polaris.CAPABILITIES,
         unity.CAPABILITIES,
+        bigquery.CAPABILITIES,
     ]
