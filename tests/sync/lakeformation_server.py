@@ -59,8 +59,18 @@ class Lake:
 
     def grant(self, entry: dict[str, Any]) -> None:
         for holder, key, words, options in self._checked(entry):
+            self._whole_or_part(holder, key, words)
             for word in words:
                 self.held[holder, key][word] = self.held[holder, key].get(word, False) or word in options
+
+    def _whole_or_part(self, holder: str, key: str, words: set[str]) -> None:
+        """Who reads a part of a table may not be let write to it."""
+        table = json.loads(key).get("Table")
+        if table and "Name" in table and words & {"ALTER", "DROP", "DELETE", "INSERT"}:
+            place = (table["DatabaseName"], table["Name"])
+            parts = (_cells(*f) for f in self.filters if f[:2] == place)
+            if any("SELECT" in self.held.get((holder, part), {}) for part in parts):
+                raise invalid("The principal has filtered access to the table.")
 
     def revoke(self, entry: dict[str, Any]) -> None:
         changed = False
@@ -185,14 +195,15 @@ class Lake:
                     place = json.dumps({k: v for k, v in body.items() if k != "ColumnNames"})
                     columns[holder, place, option] += body["ColumnNames"]
                 continue
-            apart = {"SELECT"} if kind == "Table" and "Name" in body else set()
             if kind == "Table" and "TableWildcard" in body:
                 body = {**body, "Name": "ALL_TABLES"}
+            apart = {"SELECT"} if kind == "Table" else set()
+            columns_of = {k: v for k, v in body.items() if k != "TableWildcard"}
             for chosen, resource in (
                 ({w: o for w, o in words.items() if w not in apart}, {kind: body}),
                 (
                     {w: o for w, o in words.items() if w in apart},
-                    {"TableWithColumns": {**body, "ColumnWildcard": {}}},
+                    {"TableWithColumns": {**columns_of, "ColumnWildcard": {}}},
                 ),
             ):
                 if chosen:
@@ -211,12 +222,31 @@ class Lake:
         place = {"DatabaseName": database, "Name": table}
         if not table:
             return has({"Database": {"Name": database}}, word, "ALL")
-        # Whoever may write the files may read them.
-        words = {"SELECT": ("SELECT", "INSERT", "DELETE"), "INSERT": ("INSERT", "DELETE")}.get(word, (word,))
+        words: tuple[str, ...] = (word,)
+        if not self._is_view(place):
+            # Whoever may write the files may read them; a view has none.
+            words = {"SELECT": ("SELECT", "INSERT", "DELETE"), "INSERT": ("INSERT", "DELETE")}.get(
+                word, words
+            )
         whole = has({"Table": place}, *words, "ALL") or has(
             {"Table": {"DatabaseName": database, "TableWildcard": {}}}, *words, "ALL"
         )
         return whole or (bool(column) and has({"TableWithColumns": {**place, "ColumnNames": [column]}}, word))
+
+    def sees(self, holder: str, database: str, table: str) -> set[str] | None:
+        """The expressions of which a row must meet one to be seen; None for all rows."""
+        if self.may(holder, "SELECT", database, table):
+            return None
+        return {
+            data["RowFilter"].get("FilterExpression", "true")
+            for (d, t, name), data in self.filters.items()
+            if (d, t) == (database, table) and "SELECT" in self.held.get((holder, _cells(d, t, name)), {})
+        }
+
+
+def _cells(database: str, table: str, name: str) -> str:
+    place = {"TableCatalogId": ACCOUNT, "DatabaseName": database, "TableName": table, "Name": name}
+    return json.dumps({"DataCellsFilter": place}, sort_keys=True)
 
 
 def _entry(holder: str, resource: dict[str, Any], words: dict[str, bool], condition: Any) -> dict[str, Any]:
@@ -296,17 +326,46 @@ class Answers(LakeFormationResponse):
 
     def create_data_cells_filter(self) -> str:
         data = self._get_param("TableData")
-        table = self.lake.table(data["DatabaseName"], data["TableName"])
-        key = (data["DatabaseName"], data["TableName"], data["Name"])
+        key = self._checked_filter(data)
         if key in self.lake.filters:
             raise JsonRESTError("AlreadyExistsException", f"Data cells filter {data['Name']} already exists.")
+        self.lake.filters[key] = {**data, "VersionId": "1"}
+        return "{}"
+
+    def update_data_cells_filter(self) -> str:
+        data = self._get_param("TableData")
+        key = self._checked_filter(data)
+        if key not in self.lake.filters:
+            raise absent("Data cells filter not found.")
+        now = self.lake.filters[key]["VersionId"]
+        if data.get("VersionId", now) != now:
+            raise JsonRESTError("ConcurrentModificationException", "The filter has another version.")
+        self.lake.filters[key] = {**data, "VersionId": str(int(now) + 1)}
+        return "{}"
+
+    def delete_data_cells_filter(self) -> str:
+        key = tuple(self._get_param(field) for field in ("DatabaseName", "TableName", "Name"))
+        if key not in self.lake.filters:
+            raise absent("Data cells filter not found.")
+        del self.lake.filters[key]
+        cells = _cells(*key)
+        for held in [held for held in self.lake.held if held[1] == cells]:
+            del self.lake.held[held]
+        return "{}"
+
+    def _checked_filter(self, data: dict[str, Any]) -> tuple[str, str, str]:
+        table = self.lake.table(data["DatabaseName"], data["TableName"])
         if ("ColumnNames" in data) == ("ColumnWildcard" in data):
             raise invalid("Exactly one of column names and column wildcard must be present.")
+        rows = data.get("RowFilter") or {}
+        if ("FilterExpression" in rows) == ("AllRowsWildcard" in rows):
+            raise invalid("Exactly one of filter expression and all rows wildcard must be present.")
+        if not 1 <= len(data["Name"]) <= 255 or len(rows.get("FilterExpression", "")) >= 2048:
+            raise invalid("The name or the expression is too long.")
         there = {column["Name"] for column in table.get("StorageDescriptor", {}).get("Columns", [])}
         if not set(data.get("ColumnNames") or ()) <= there:
             raise absent("Column not found.")
-        self.lake.filters[key] = {**data, "VersionId": "1"}
-        return "{}"
+        return data["DatabaseName"], data["TableName"], data["Name"]
 
     def list_data_cells_filter(self) -> str:
         return self._paged("DataCellsFilters", list(self.lake.filters.values()))
@@ -335,7 +394,7 @@ class Answers(LakeFormationResponse):
 def serve() -> ThreadedMotoServer:
     """The server, on a port of its own on loopback. The rules are those of every server of this process."""
     answers = Answers()
-    more = ("CreateDataCellsFilter", "DeleteDataCellsFilter")
+    more = ("CreateDataCellsFilter", "UpdateDataCellsFilter", "DeleteDataCellsFilter")
     urls.url_paths.update(dict.fromkeys(urls.url_paths, answers.dispatch))
     urls.url_paths.update({f"{{0}}/{operation}$": answers.dispatch for operation in more})
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)

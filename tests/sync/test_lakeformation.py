@@ -7,12 +7,12 @@ import pytest
 from headgate.model.errors import ConnectionFailed
 from headgate.model.objects import ObjectType
 from headgate.sync.canonical import opaque
-from headgate.sync.facts import Fact, Facts, Grant, Kind, Known, Member, Principal, Securable, Tag
+from headgate.sync.facts import Fact, Facts, Grant, Kind, Known, Member, Principal, RowFilter, Securable, Tag
 from headgate.sync.journal import Journal
 from headgate.sync.losses import Cause
-from headgate.sync.results import Change, Mode, Outcome
+from headgate.sync.results import Change, Mode, Outcome, SyncResult
 from headgate.sync.run import undo
-from headgate.sync.translate import Options
+from headgate.sync.translate import Options, same_text
 from tests.sync.cloud_stands import LakeFormationStand
 from tests.sync.lakeformation_server import ACCOUNT, Answers
 from tests.sync.stands import Stand
@@ -230,3 +230,113 @@ def test_groups_and_roles_are_written_for_their_members(lake: LakeFormationStand
     result = lake.connector.push(snapshot(facts), Mode.MERGE, lake.names, journal)
     assert lake.may(CY, TABLES[0], "table.read")
     assert {Cause.GROUP, Cause.ROLE} <= {loss.cause for loss in result.losses}
+
+
+# -- rows --------------------------------------------------------------------------------------------------------
+
+
+def rows(lake: LakeFormationStand, user: Principal) -> set[str] | None:
+    return lake.lake.sees(lake.own(user).name, "sales", "orders")
+
+
+EVERYBODY_READS = tuple(Grant(user, TABLES[0], "SELECT_TABLE") for user in USERS)
+READS = policy(*(fact for user in USERS for fact in open_to(user)), *EVERYBODY_READS)
+
+
+def push_rows(lake: LakeFormationStand, journal: Journal, facts: Facts) -> SyncResult:
+    return lake.connector.push(snapshot(facts), Mode.MERGE, lake.names, journal, dialects=same_text)
+
+
+@pytest.mark.parametrize("first", [False, True])
+def test_a_row_filter_lets_those_it_is_for_read_through_it_alone(
+    lake: LakeFormationStand, journal: Journal, first: bool
+) -> None:
+    if first:
+        push_rows(lake, journal, READS)
+    before = lake.connector.read().facts
+    rule = RowFilter(TABLES[0], "small", "x < 10", (ANN,))
+    assert push_rows(lake, journal, READS.changed([rule])).ok
+    assert rows(lake, ANN) == {"x < 10"}
+    assert rows(lake, BOB) is None
+    assert not push_rows(lake, journal, READS.changed([rule])).count(Outcome.APPLIED)
+    undo(lake.connector, journal)
+    assert undo(lake.connector, journal).ok
+    assert lake.connector.read().facts == before
+    assert not lake.lake.filters
+
+
+def test_a_filter_for_everyone_meets_everyone_but_the_exempt(
+    lake: LakeFormationStand, journal: Journal
+) -> None:
+    rule = RowFilter(TABLES[0], "small", "x < 10", (), (BOB,))
+    assert push_rows(lake, journal, READS.changed([rule])).ok
+    assert rows(lake, ANN) == rows(lake, CY) == {"x < 10"}
+    assert rows(lake, BOB) is None
+    other = RowFilter(TABLES[0], "small", "x < 5", (), (CY,))
+    assert push_rows(lake, journal, READS.changed([other])).ok
+    assert rows(lake, ANN) == rows(lake, BOB) == {"x < 5"}
+    assert rows(lake, CY) is None
+
+
+def test_nothing_is_granted_that_would_show_what_a_filter_hides(
+    lake: LakeFormationStand, journal: Journal
+) -> None:
+    rule = RowFilter(TABLES[0], "small", "x < 10", (ANN,))
+    facts = READS.changed(
+        [rule, Grant(ANN, SCHEMAS[0], "SELECT_TABLE"), Grant(ANN, SCHEMAS[0], "SELECT_VIEW")]
+    )
+    facts = facts.changed([Grant(ANN, TABLES[0], "MODIFY_TABLE")])
+    result = push_rows(lake, journal, facts)
+    assert result.count(Outcome.WIDENS)
+    assert rows(lake, ANN) == {"x < 10"}
+    assert not lake.may(ANN, TABLES[0], "table.read")
+
+
+@pytest.mark.parametrize("word", ["INSERT", "DELETE", "ALL"])
+def test_a_filter_is_not_claimed_where_something_else_shows_the_rows(
+    lake: LakeFormationStand, journal: Journal, word: str
+) -> None:
+    give(lake, ANN, {"Table": {"DatabaseName": "sales", "Name": "orders"}}, word)
+    rule = RowFilter(TABLES[0], "small", "x < 10", (ANN,))
+    result = push_rows(lake, journal, READS.changed([rule]))
+    assert result.count(Outcome.UNSUPPORTED) == 1
+    assert not lake.may(BOB, TABLES[0], "table.read"), "after a restriction that failed nothing is granted"
+
+
+def test_a_filter_that_somebody_gets_past_is_seen_and_mended(
+    lake: LakeFormationStand, journal: Journal
+) -> None:
+    rule = RowFilter(TABLES[0], "small", "x < 10", (ANN,))
+    push_rows(lake, journal, READS.changed([rule]))
+    give(lake, ANN, {"Table": {"DatabaseName": "sales", "Name": "orders"}})
+    assert rows(lake, ANN) is None
+    assert not lake.connector.read().facts.restrictions
+    assert push_rows(lake, journal, READS.changed([rule])).ok
+    assert rows(lake, ANN) == {"x < 10"}
+
+
+def test_two_filters_for_one_person_are_refused_because_they_would_add_up(
+    lake: LakeFormationStand, journal: Journal
+) -> None:
+    push_rows(lake, journal, READS.changed([RowFilter(TABLES[0], "small", "x < 10", (ANN,))]))
+    both = [RowFilter(TABLES[0], "small", "x < 10", (ANN,)), RowFilter(TABLES[0], "other", "y > 0", (ANN,))]
+    assert push_rows(lake, journal, READS.changed(both)).count(Outcome.UNSUPPORTED) == 1
+    assert rows(lake, ANN) == {"x < 10"}
+
+
+@pytest.mark.parametrize(
+    "sql", ["upper(x) = 'A'", "x = y", "x IN (SELECT 1)", "x = 1; SELECT 1", "x <", "x = 1 -" * 600]
+)
+def test_what_a_filter_cannot_say_is_refused(lake: LakeFormationStand, sql: str) -> None:
+    rule = RowFilter(TABLES[0], "small", sql, (lake.own(ANN),))
+    assert lake.connector.apply([Change(None, rule)])[0].outcome is Outcome.FAILED
+    assert not lake.lake.filters
+
+
+def test_what_a_filter_can_say_is_written_as_it_is(lake: LakeFormationStand) -> None:
+    sql = (
+        "(x BETWEEN 1 AND 5 OR x IN (7, 8)) AND NOT y = -1 AND name LIKE 'a%' AND z IS NOT NULL AND w <> true"
+    )
+    rule = RowFilter(TABLES[0], "all of it", sql, (lake.own(ANN),))
+    assert lake.connector.apply([Change(None, rule)])[0].outcome is Outcome.APPLIED
+    assert rule in lake.connector.read().facts

@@ -70,21 +70,27 @@ class Words:
             yield self.catalog, permission
         elif plain and kind == "Database":
             yield self.schema(body["Name"]), permission
-        elif plain and kind == "Table" and body.get("TableWildcard") is not None:
+        elif plain and self._all_tables(kind, body):
             yield self.schema(body["DatabaseName"]), f"{permission}{_ON}{_ALL_TABLES}"
         elif plain and kind == "Table":
-            yield self._table(body["DatabaseName"], body["Name"]), permission
+            yield self.table(body["DatabaseName"], body["Name"]), permission
         elif plain and kind == "TableWithColumns" and self._all_columns(body):
             # A grant on a whole table may be told as one on all its columns.
-            yield self._table(body["DatabaseName"], body["Name"]), permission
+            yield self.table(body["DatabaseName"], body["Name"]), permission
         elif plain and kind == "TableWithColumns" and self._named_columns(body):
-            path = self._table(body["DatabaseName"], body["Name"]).path
+            path = self.table(body["DatabaseName"], body["Name"]).path
             for column in body["ColumnNames"]:
                 yield Securable(_T.COLUMN, (*path, column)), permission
         else:
             yield self._nearest(kind, body), _written(permission, resource, condition)
 
-    def _table(self, database: str, name: str) -> Securable:
+    def _all_tables(self, kind: str, body: dict[str, Any]) -> bool:
+        """All tables of a database, which a SELECT may be told of as all columns of a table of this name."""
+        if kind == "TableWithColumns":
+            return body["Name"] == "ALL_TABLES" and self._all_columns(body)
+        return kind == "Table" and body.get("TableWildcard") is not None
+
+    def table(self, database: str, name: str) -> Securable:
         path = (*self.catalog.path, database, name)
         return Securable(_T.VIEW if path in self.views else _T.TABLE, path)
 
@@ -94,7 +100,7 @@ class Words:
 
     def _named_columns(self, body: dict[str, Any]) -> bool:
         return bool(body.get("ColumnNames")) and (
-            self._table(body["DatabaseName"], body["Name"]).type is _T.TABLE
+            self.table(body["DatabaseName"], body["Name"]).type is _T.TABLE
         )
 
     def _nearest(self, kind: str, body: dict[str, Any]) -> Securable:
@@ -102,7 +108,7 @@ class Words:
         if own and kind in ("DataCellsFilter", "TableWithColumns", "Table"):
             name = body.get("TableName") or body.get("Name")
             if name and body.get("TableWildcard") is None:
-                return self._table(body["DatabaseName"], name)
+                return self.table(body["DatabaseName"], name)
         return self.catalog
 
     # -- to the wire ---------------------------------------------------------------------------------------------

@@ -184,7 +184,6 @@ class _Sight:
         answer = self.rest("GET", _permissions(object))
         for assignment in answer.get("privilege_assignments") or ():
             holder = Principal(Kind.USER, assignment["principal"])
-            self.facts.add(Known(holder))
             self.facts.update(Grant(holder, object, word) for word in assignment.get("privileges") or ())
 
 
