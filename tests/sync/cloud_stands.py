@@ -85,6 +85,10 @@ class LakeFormationStand(Stand):
         }
         return self.lake.may(self.own(user).name, words.get(verb, "CREATE_TABLE"), *object.path[1:])
 
+    def sees(self, user: Principal, table: Securable) -> set[str] | None:
+        """The predicates of which a row must meet one to be seen; None for all rows."""
+        return self.lake.sees(self.own(user).name, *table.path[1:])
+
 
 class PolarisStand(Stand):
     """A realm of the stand-in, asked by its own table of privileges."""
@@ -202,3 +206,9 @@ class BigQueryStand(Stand):
             "register_function": "routines.create",
         }.get(action.partition(".")[2], "tables.updateData")
         return self.server.may(self.own(user).name, self.groups(user), permission, *object.path[1:])
+
+    def sees(self, user: Principal, table: Securable) -> set[str] | None:
+        """The predicates of which a row must meet one to be seen; None for all rows."""
+        if not self.may(user, table, "table.read"):
+            return set()
+        return self.server.sees(self.own(user).name, self.groups(user), *table.path[1:])

@@ -185,7 +185,7 @@ def test_waits_and_pages(bigquery: BigQueryStand, journal: Journal, monkeypatch:
 
 
 def rows(bigquery: BigQueryStand, user: Principal) -> set[str] | None:
-    return bigquery.server.sees(bigquery.own(user).name, bigquery.groups(user), "sales", "orders")
+    return bigquery.sees(user, TABLES[0])
 
 
 FILTERED = policy(
