@@ -12,13 +12,24 @@ from tests.hive.server import hive_metastore, hive_metastore_four
 from tests.mariadb import mariadb_server
 from tests.maven import NoJava, lacking
 from tests.postgres import new_database, postgres_server
+from tests.sync.cloud_stands import BigQueryStand, LakeFormationStand, PolarisStand, UnityStand
 from tests.sync.hive_stand import HiveStand
 from tests.sync.ranger_stand import RangerStand
 from tests.sync.stands import GravitinoStand, HeadgateStand, MariaDBStand, PostgresStand, Stand
 
 __all__ = ["hive_metastore", "hive_metastore_four", "mariadb_server", "postgres_server"]
 
-SYSTEMS = ("headgate", "gravitino", "postgresql", "mariadb", "hive", "hive-legacy", "hive-acl", "ranger")
+CLOUDS: dict[str, Callable[[], Stand]] = {
+    "lakeformation": LakeFormationStand,
+    "polaris": PolarisStand,
+    "unity": UnityStand,
+    "bigquery": BigQueryStand,
+}
+SYSTEMS = (
+    *("headgate", "gravitino", "postgresql", "mariadb"),
+    *("hive", "hive-legacy", "hive-acl", "ranger"),
+    *CLOUDS,
+)
 PAIRED = tuple(system for system in SYSTEMS if system not in ("hive-legacy", "hive-acl"))
 """Those that are paired with each other: a metastore is one system, whoever reads it."""
 _REAL = frozenset({"hive", "hive-legacy", "hive-acl", "ranger"})
@@ -47,6 +58,8 @@ def stand_of(
                 made[system] = HeadgateStand(folder)
             elif system == "gravitino":
                 made[system] = GravitinoStand(folder)
+            elif system in CLOUDS:
+                made[system] = CLOUDS[system]()
             elif system == "postgresql":
                 made[system] = PostgresStand(new_database(request.getfixturevalue("postgres_server")))
             elif system == "ranger":

@@ -42,8 +42,10 @@ class Stand(ABC):
     """The people of the world under the names of this system."""
     asked: tuple[str, ...]
     """The actions that the system itself can be asked about."""
-    members: dict[Principal, frozenset[str]]
-    """The groups of each user, where only an identity provider knows them."""
+    members: dict[Principal, frozenset[str]] = {}
+    """Who is in which groups by their names in the world, where that is for others to say."""
+    a_word = "INSERT"
+    """A word of the system for something that may be done to a table."""
 
     @abstractmethod
     def empty(self) -> None:
@@ -79,6 +81,7 @@ class HeadgateStand(Stand):
     """A metalake in a store of its own, asked through the decision point."""
 
     asked = tuple(_OPS)
+    a_word = "MODIFY_TABLE"
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from headgate.sync.canonical import canonical, vocabulary
 from headgate.sync.capabilities import Capabilities, Natives
-from headgate.sync.facts import Kind, Known
+from headgate.sync.facts import Facts, Kind, Known
 from headgate.sync.journal import Journal
 from headgate.sync.names import PrincipalMap
 from headgate.sync.plan import Plan, plan
@@ -43,9 +43,13 @@ class Connector(ABC):
     def fetch(self) -> PolicySnapshot:
         """The policies of the system as a canonical snapshot."""
         reading = self.read()
-        facts = canonical(reading.facts, self.capabilities)
+        facts = canonical(self.spelled_out(reading.facts), self.capabilities)
         notes = {f"note.{n:03}": note for n, note in enumerate(reading.notes)}
         return PolicySnapshot.of(facts, self.capabilities.system, logs=reading.logs, properties=notes)
+
+    def spelled_out(self, facts: Facts) -> Facts:
+        """The facts, with what they only describe said of the objects it comes to today."""
+        return facts
 
     def plan(
         self,

@@ -167,10 +167,9 @@ def _culprits(
         for object, action in accesses:
             chain = set(object.chain(semantics.nested_schemas))
             near = [g for g in grants if g.object in chain]
+            wakes = {action} | semantics.needs.get(action, frozenset())
 
-            direct: Iterable[Fact] = [
-                g for g in near if action in semantics.given(g.object.type, g.privilege)
-            ]
+            direct: Iterable[Fact] = [g for g in near if wakes & semantics.given(g.object.type, g.privilege)]
             gates: Iterable[Fact] = [
                 g for g in near if actions.GATES & semantics.given(g.object.type, g.privilege)
             ]

@@ -186,10 +186,10 @@ def _renamed_rule(
         if user in keep and source.closure(user) & set(rule.exempt)
     ]
     # A rule whose every subject was left out must not turn into one for everyone.
-    subjects = tuple(met) if to else ()
+    subjects = tuple(sorted(met)) if to else ()
     if to and not met:
         subjects = tuple(sorted(to))
-    return msgspec.structs.replace(rule, to=subjects, exempt=tuple(exempt))
+    return msgspec.structs.replace(rule, to=subjects, exempt=tuple(sorted(exempt)))
 
 
 def _rule(rule: RowFilter | Mask, capabilities: Capabilities, dialects: Dialects) -> str | None:
@@ -389,8 +389,10 @@ class _Work:
                 continue
             if grant.option and not (self.options.grant_option and self.able.grant_option):
                 self.book.note(Cause.OPTION, holder, grant.object, grant.privilege)
-            # Where there are no gates nothing needs to be opened.
-            goals = gives if self.able.semantics.gates else gives - actions.GATES
+            goals = gives
+            if not self.able.semantics.gates and gives & actions.GATES:
+                goals = gives - actions.GATES
+                self.book.note(Cause.GATE, holder, grant.object, grant.privilege)
             if goals:
                 self._place(holder, holdings, grant.object, goals, grant.privilege)
 

@@ -1,7 +1,18 @@
 """One module per system: how it is read as facts, how a change of facts is made in it, and what it can hold."""
 
 from headgate.sync.capabilities import Capabilities
-from headgate.sync.connectors import gravitino, headgate, hive_authorizers, mariadb, postgresql, ranger
+from headgate.sync.connectors import (
+    bigquery,
+    gravitino,
+    headgate,
+    hive_authorizers,
+    lakeformation,
+    mariadb,
+    polaris,
+    postgresql,
+    ranger,
+    unity,
+)
 
 
 def all_capabilities() -> list[Capabilities]:
@@ -15,4 +26,8 @@ def all_capabilities() -> list[Capabilities]:
         hive_authorizers.LEGACY,
         hive_authorizers.TABLE_ACL,
         ranger.CAPABILITIES,
+        lakeformation.CAPABILITIES,
+        polaris.CAPABILITIES,
+        unity.CAPABILITIES,
+        bigquery.CAPABILITIES,
     ]
