@@ -100,7 +100,7 @@ class Lake:
             yield self.role(n), METALAKE, ObjectType.ROLE, f"r{n}"
 
     def held(self) -> Iterator[tuple[int, int]]:
-        """Role and principal. Users hold roles by themselves and by two groups; the first group reads whole catalogs."""
+        """Role and principal. Users hold roles by themselves and by their groups, of which each holds one."""
         r = Random(self.seed)
         for user in range(self.sizes.users):
             for role in r.sample(range(self.sizes.roles), min(self.sizes.roles_per_user, self.sizes.roles)):
@@ -139,7 +139,7 @@ class Lake:
                 yield self.table(table), self.user((table * 31) % self.sizes.users)
 
     def questions(self, count: int) -> list[tuple[str, int]]:
-        """User and table; every other one is about a table that a role of the user names."""
+        """User and table, by chance."""
         r = Random(self.seed + 2)
         return [(f"u{r.randrange(self.sizes.users)}", r.randrange(self.sizes.tables)) for _ in range(count)]
 

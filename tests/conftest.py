@@ -10,6 +10,7 @@ import pytest
 from headgate.doors.authentication import Authentication, SimpleScheme
 from headgate.doors.gravitino import GravitinoDoor
 from headgate.doors.headgate import HeadgateDoor
+from headgate.doors.iceberg import IcebergDoor
 from headgate.doors.openapi import with_document
 from headgate.doors.server import Server
 from headgate.steward import Steward
@@ -26,8 +27,10 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 @pytest.fixture
-def steward(store: Store, tmp_path: Path) -> Steward:
-    return Steward(store, service_admins=frozenset({"admin"}), warehouse=str(tmp_path / "warehouse"))
+def steward(store: Store, tmp_path: Path) -> Iterator[Steward]:
+    steward = Steward(store, service_admins=frozenset({"admin"}), warehouse=str(tmp_path / "warehouse"))
+    yield steward
+    steward.close()
 
 
 Api = Callable[..., httpx.Response]
@@ -39,7 +42,9 @@ def api(steward: Steward) -> Iterator[Api]:
     import anyio.from_thread
 
     server = Server(
-        steward, Authentication([SimpleScheme()]), with_document([GravitinoDoor(), HeadgateDoor()])
+        steward,
+        Authentication([SimpleScheme()]),
+        with_document([GravitinoDoor(), IcebergDoor(), HeadgateDoor()]),
     )
     transport = httpx.ASGITransport(app=server, client=("127.0.0.1", 1))
     with anyio.from_thread.start_blocking_portal() as portal:

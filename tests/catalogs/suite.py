@@ -249,6 +249,10 @@ class CatalogSuite:
                 opened.catalog.alter_table(at, (change,))
 
     def test_of_two_changes_made_from_the_same_state_one_is_refused(self, opened: Opened) -> None:
+        if opened.catalog.outside:
+            pytest.skip(
+                "what another system keeps is changed there at once: there is nothing to commit later"
+            )
         at = opened.create(table(("a", "integer")))
         first = opened.catalog.alter_table(at, (t.AddColumn(("b",), "string"),))
         second = opened.catalog.alter_table(at, (t.AddColumn(("c",), "string"),))

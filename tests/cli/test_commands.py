@@ -104,6 +104,14 @@ def test_a_lakehouse_from_nothing_to_a_denial_that_explains_itself(run: Run) -> 
     assert any(event["action"] == "load_table" and not event["allowed"] for event in events)
     assert "DENIED" in done(run("audit", "tail", "--no-follow"))
 
+    done(run("tag", "create", "--name", "pii", "--comment", "about people"))
+    done(run("tag", "apply", "--tag", "pii", "--on", "schema:c.s"))
+    inherited = json.loads(done(run("tag", "list", "--on", "table:c.s.orders", "--output", "json")))
+    assert [(tag["name"], tag["inherited"]) for tag in inherited] == [("pii", True)]
+    assert "c.s" in done(run("tag", "objects", "--name", "pii"))
+    done(run("tag", "remove", "--tag", "pii", "--on", "schema:c.s"))
+    done(run("tag", "delete", "--name", "pii"))
+
     done(run("group", "create", "--name", "team"))
     done(run("group", "members", "--name", "team", "--users", "ann"))
     done(run("grant", "role", "--role", "reader", "--group", "team"))

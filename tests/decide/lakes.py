@@ -12,10 +12,14 @@ import httpx
 from headgate.doors.authentication import Authentication
 from headgate.doors.gravitino import GravitinoDoor
 from headgate.doors.headgate import HeadgateDoor
+from headgate.doors.iceberg import IcebergDoor
+from headgate.doors.observe import Metrics
+from headgate.doors.root import RootDoor
 from headgate.doors.server import Server
 from headgate.model.objects import ObjectRef, ObjectType
 from headgate.model.principals import Identity, PrincipalKind
 from headgate.model.privileges import Condition, Grant, Masks, Privilege
+from headgate.settings import Secret, Settings
 from headgate.steward import Steward
 from headgate.store import Store, Write, access, objects
 from tests.decide.rest import CATALOGS, NEW, collection
@@ -40,8 +44,15 @@ class Lake:
         self.steward = Steward(
             self.store, service_admins=frozenset({ADMIN}), warehouse=str(folder / "warehouse")
         )
+        metrics = Metrics()
+        settings = Settings(
+            home=str(folder), store=Secret(str(self.store.url)), warehouse=str(folder / "warehouse")
+        )
         self.server = Server(
-            self.steward, Authentication([ClaimingScheme()]), [GravitinoDoor(), HeadgateDoor()]
+            self.steward,
+            Authentication([ClaimingScheme()]),
+            [GravitinoDoor(), HeadgateDoor(), IcebergDoor(), RootDoor(settings, metrics)],
+            metrics=metrics,
         )
 
     def ask(self, who: Identity, method: str, path: str, body: Any = None) -> httpx.Response:
@@ -156,6 +167,7 @@ def _masks(words: str) -> Masks:
 def opened(folder: Path) -> Iterator[Lake]:
     lake = Lake(folder)
     yield lake
+    lake.steward.close()
     lake.store.close()
 
 

@@ -241,6 +241,7 @@ RULES: dict[str, Rule] = {
     "LIST_TABLES": _load_schema,
     "CREATE_TABLE": _create("CREATE_TABLE"),
     "LOAD_TABLE": _read_table,
+    "READ_TABLE": lambda q: q.inside(q.owns_it() or q.has("SELECT_TABLE")),
     "READ_PARTITIONS": _read_table,
     "READ_STATISTICS": _read_table,
     "ALTER_TABLE": _write_table,

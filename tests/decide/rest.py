@@ -129,6 +129,13 @@ def _person(row: Row, default: str) -> str:
 
 _CATALOG = {"name": "new", "type": "model", "provider": "model", "properties": {}}
 
+
+def _iceberg(ref: ObjectRef, what: str) -> str:
+    """Data is read through the Iceberg door only."""
+    catalog, schema, table = ref.path
+    return f"/iceberg/v1/{ref.metalake}.{catalog}/namespaces/{schema}/tables/{table}/{what}"
+
+
 REQUESTS: dict[Op, Callable[[Row], Request]] = {
     Op.CREATE_METALAKE: lambda row: ("POST", _LAKES, {"name": "new"}),
     Op.LIST_METALAKES: lambda row: ("GET", _LAKES, None),
@@ -152,6 +159,7 @@ REQUESTS: dict[Op, Callable[[Row], Request]] = {
     Op.LIST_TABLES: listing(ObjectType.TABLE),
     Op.CREATE_TABLE: new(ObjectType.TABLE),
     Op.LOAD_TABLE: at("GET"),
+    Op.READ_TABLE: lambda row: ("POST", _iceberg(row.ref, "plan"), {}),
     Op.ALTER_TABLE: at("PUT", body=_COMMENT),
     Op.DROP_TABLE: at("DELETE"),
     Op.READ_PARTITIONS: at("GET", "/partitions"),
@@ -258,6 +266,8 @@ REQUESTS: dict[Op, Callable[[Row], Request]] = {
             "user": _person(row, "spare"),
         },
     ),
+    Op.MANAGE_TOKENS: lambda row: ("GET", "/api/headgate/tokens", None),
+    Op.READ_METRICS: lambda row: ("GET", "/metrics", None),
     Op.READ_AUDIT: lambda row: ("GET", f"/api/headgate/audit?metalake={LAKE}", None),
 }
 

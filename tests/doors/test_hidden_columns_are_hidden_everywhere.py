@@ -137,7 +137,7 @@ def fill(steward: Steward) -> None:
     authority = steward.kernel.authority()
     node = authority.find(ObjectRef.parse("lake", ObjectType.TABLE, "cat.s.customers"))
     assert node is not None
-    adapter = steward.catalogs.opened(node.chain[1][0])
+    adapter = steward.catalogs.opened(authority.objects[node.chain[1][0]])
     assert isinstance(adapter, IcebergCatalog)
     document = adapter.document(place(authority, node))
     metadata = parsed(document.metadata)

@@ -14,6 +14,7 @@ from headgate.doors.server import Server
 from headgate.steward import Steward
 from tests.conftest import Api
 
+TOKENS = "/iceberg/v1/oauth/tokens"
 OPEN = {"/api/health", "/api/health/live", "/api/health/ready"}
 """What may be asked without saying who one is."""
 
@@ -38,7 +39,7 @@ def test_every_route_names_its_requirement_and_only_health_is_open(api: Api) -> 
         assert names, f"{method} {path}"
         assert names <= known, f"{method} {path}"
         assert op["summary"].endswith("."), f"{method} {path} says what it does"
-    assert {path for path, _, op in told if op["x-headgate-requires"] == "anyone"} == OPEN
+    assert {path for path, _, op in told if op["x-headgate-requires"] == "anyone"} == {*OPEN, TOKENS}
 
 
 def test_no_route_answers_an_anonymous_caller(api: Api) -> None:
@@ -49,13 +50,21 @@ def test_no_route_answers_an_anonymous_caller(api: Api) -> None:
         for content in (b"", b"{"):
             answer = api(None, method, concrete, content=content)
             assert (answer.status_code == 200) == (path in OPEN), f"{method} {path}"
-            if path not in OPEN:
-                assert (answer.status_code, answer.json()["code"]) == (401, 1011)
+            if path == TOKENS:
+                assert answer.status_code == 400, "without credentials there is no token"
+            elif path not in OPEN:
+                assert answer.status_code == 401, f"{method} {path}"
+                told = {"code": 1011} if method == "HEAD" else answer.json()
+                assert (told["error"]["code"] == 401) if "error" in told else (told["code"] == 1011)
 
 
 def test_a_stranger_gets_nothing_out_of_any_route_of_a_metalake(api: Api) -> None:
     api("admin", "POST", "/api/metalakes", {"name": "x"})
     for path, method, _ in operations(document(api)):
+        if "{prefix}" in path:
+            concrete = re.sub(r"\{[^}]+\}", "x", path.replace("{prefix}", "x.x"))
+            body = {"namespace": ["x"], "source": {}, "destination": {}}
+            assert api("stranger", method, concrete, body).status_code in (403, 404), f"{method} {path}"
         if "{metalake}" in path:
             named = path.replace("{type}", "table").replace("{fullName}", "x.x.x")
             concrete = re.sub(r"\{[^}]+\}", "x", named)

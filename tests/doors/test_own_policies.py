@@ -307,7 +307,7 @@ def test_the_planner_gets_the_lens_as_a_veil(api: Api, steward: Steward) -> None
     applied(api, HIDE, ROWS, MASK)
     ref = ObjectRef.parse("lake", ObjectType.TABLE, "cat.s.customers")
     permit = steward.kernel.permit(Identity("ann"), Op.LOAD_TABLE, ref)
-    adapter = steward.catalogs.opened(permit.node.chain[1][0])
+    adapter = steward.catalogs.opened(permit.authority.objects[permit.node.chain[1][0]])
     assert isinstance(adapter, IcebergCatalog)
     metadata = adapter.document(place(permit.authority, permit.node)).metadata
     veil = steward.lenses.veil(permit, metadata)

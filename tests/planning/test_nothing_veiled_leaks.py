@@ -133,7 +133,12 @@ def test_a_hidden_column_is_as_unknown_as_one_that_does_not_exist(tmp_path: Path
     forge, metadata = secret_table(tmp_path)
     veil = Veil(hidden_field_ids=frozenset({SSN}))
     for column in ("ssn", "nonsense"):
-        for request in (PlanRequest(select=(column,)), PlanRequest(stats_fields=(column,))):
+        probe = {"type": "not", "child": {"type": "eq", "term": column, "value": "x"}}
+        for request in (
+            PlanRequest(select=(column,)),
+            PlanRequest(stats_fields=(column,)),
+            PlanRequest(filter=probe),
+        ):
             with pytest.raises(UnknownColumnError, match=column):
                 plan(metadata, request, io=forge.io, index=ManifestIndex(), veil=veil)
 
@@ -185,7 +190,13 @@ def test_what_veils_a_struct_veils_its_fields(tmp_path: Path) -> None:
 def conforming(folder: Path, row_filter: Any, *manifests: ForgedManifest) -> list[bool]:
     forge = Forge(folder, [SCHEMA])
     metadata = forge.table(ForgedSnapshot(manifests))
-    made = plan(metadata, PlanRequest(), io=forge.io, index=ManifestIndex(), veil=Veil(row_filter=row_filter))
+    made = plan(
+        metadata,
+        PlanRequest(),
+        io=forge.io,
+        index=ManifestIndex(),
+        veil=Veil(row_filter=row_filter, exact=True),
+    )
     return [file.conforms for file in made.files()]
 
 
@@ -213,7 +224,9 @@ def test_a_null_partition_conforms_to_no_comparison(tmp_path: Path) -> None:
         for n, region in enumerate((None, "EU"))
     )
     metadata = forge.table(ForgedSnapshot((ForgedManifest(files),)))
-    made = plan(metadata, PlanRequest(), io=forge.io, index=ManifestIndex(), veil=Veil(row_filter=NOT_US))
+    made = plan(
+        metadata, PlanRequest(), io=forge.io, index=ManifestIndex(), veil=Veil(row_filter=NOT_US, exact=True)
+    )
     assert {file.path: file.conforms for file in made.files()} == {
         "s3://lake/0.parquet": False,
         "s3://lake/1.parquet": True,
@@ -256,3 +269,12 @@ def test_deletes_that_may_hold_rows_break_conformity(
 ) -> None:
     deletes = ForgedManifest((delete,), content=1, sequence=9)
     assert conforming(tmp_path, IS_EU, data_manifest("EU"), deletes) == [expected]
+
+
+def test_a_row_filter_that_was_widened_proves_of_no_file_that_all_of_it_may_be_seen(tmp_path: Path) -> None:
+    forge, metadata = secret_table(tmp_path)
+    for widened in (True, NOT_US):
+        veil = Veil(row_filter=widened)
+        made = plan(metadata, PlanRequest(), io=forge.io, index=ManifestIndex(), veil=veil)
+        assert made.file_count > 0
+        assert made.nonconforming_count == made.file_count

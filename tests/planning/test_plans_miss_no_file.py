@@ -68,7 +68,11 @@ def test_a_conforming_file_holds_only_rows_within_the_row_filter(
 ) -> None:
     with forged(table) as (forge, metadata):
         made = plan(
-            metadata, PlanRequest(), io=forge.io, index=ManifestIndex(), veil=Veil(row_filter=lens.json)
+            metadata,
+            PlanRequest(),
+            io=forge.io,
+            index=ManifestIndex(),
+            veil=Veil(row_filter=lens.json, exact=True),
         )
         files = {file.path: file for file in table.files}
         for planned in made.files():
@@ -87,9 +91,11 @@ def test_a_row_filter_and_a_clients_filter_prune_together(
     with forged(table) as (forge, metadata):
         index = ManifestIndex()
         request = PlanRequest(filter=chosen.json)
-        made = plan(metadata, request, io=forge.io, index=index, veil=Veil(row_filter=lens.json))
+        made = plan(metadata, request, io=forge.io, index=index, veil=Veil(row_filter=lens.json, exact=True))
         own = plan(metadata, request, io=forge.io, index=index)
-        theirs = plan(metadata, PlanRequest(), io=forge.io, index=index, veil=Veil(row_filter=lens.json))
+        theirs = plan(
+            metadata, PlanRequest(), io=forge.io, index=index, veil=Veil(row_filter=lens.json, exact=True)
+        )
         assert paths(made) == paths(own) & paths(theirs)
 
 

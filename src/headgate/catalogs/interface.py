@@ -5,7 +5,9 @@ from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
 import msgspec
+from pyiceberg.io import FileIO
 
+from headgate.model.objects import ObjectType
 from headgate.model.tables import LoadedTable, Partition, TableChange, TableDefinition
 from headgate.store import Write
 
@@ -16,11 +18,12 @@ Namespace = tuple[str, ...]
 
 
 class Place(msgspec.Struct, frozen=True):
-    """A table by name, and the id of its object; 0 while it has none yet."""
+    """A table or view by name, and the id of its object; 0 while it has none yet."""
 
     schema: Namespace
     name: str
     object: int = 0
+    type: ObjectType = ObjectType.TABLE
 
 
 def _nothing(tx: Write, object: int) -> None:
@@ -32,7 +35,7 @@ def _done() -> None:
 
 
 class Document(msgspec.Struct, frozen=True):
-    """A table's Iceberg metadata and where it lies; one that is only staged lies nowhere yet."""
+    """The Iceberg metadata of a table or view and where it lies; one that is only staged lies nowhere yet."""
 
     location: str | None
     metadata: dict[str, Any]
@@ -101,21 +104,33 @@ class TableCatalog(Catalog, Protocol):
 
 @runtime_checkable
 class IcebergCatalog(TableCatalog, Protocol):
-    """A catalog whose tables are Iceberg documents, so that Iceberg's own clients can work with them."""
+    """A catalog whose tables and views are Iceberg documents, so that Iceberg's own clients can work with them."""
 
     def document(self, at: Place) -> Document:
-        """The current document of a table."""
+        """The current document of a table or view."""
+
+    def files(self, at: Place) -> FileIO:
+        """The storage that a table's files lie in."""
+
+    def own_folders(self, document: Document) -> tuple[str, ...]:
+        """Where the files of a table may lie, in the one spelling of `locations.normal`."""
 
     def new_document(self, at: Place, definition: dict[str, Any]) -> Document:
-        """What a table made from a create request would be; nothing is written."""
+        """What a table or view made from a create request would be; nothing is written."""
 
     def create_document(self, at: Place, definition: dict[str, Any]) -> Staged[Document]:
-        """Prepare a new table from a create request."""
+        """Prepare a new table or view from a create request."""
 
     def register_document(self, at: Place, location: str) -> Staged[Document]:
-        """Prepare to take over a table whose document lies in this catalog's storage already."""
+        """Prepare to take over a table or view whose document lies in this catalog's storage already."""
 
     def commit_document(
         self, at: Place, requirements: Sequence[dict[str, Any]], updates: Sequence[dict[str, Any]]
     ) -> Staged[Document]:
         """Prepare a commit. A place without an object is a table that the commit makes."""
+
+    def rename(self, at: Place, to: Place) -> None:
+        """Give a table or view another name in the system behind the catalog."""
+
+    def drop_view(self, at: Place) -> None:
+        """Remove a view from the system behind the catalog."""

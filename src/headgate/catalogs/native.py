@@ -1,10 +1,12 @@
-"""The native catalog: real Iceberg tables in a warehouse folder or bucket, their pointers in Headgate's own store."""
+"""The native catalog: real Iceberg tables and views in a warehouse folder or bucket, their pointers in Headgate's own store."""
 
 import uuid
 from collections.abc import Sequence
 from typing import Any, Final
 
-from headgate.catalogs.iceberg import descriptions, partitions, table_metadata
+from pyiceberg.io import FileIO
+
+from headgate.catalogs.iceberg import descriptions, partitions, table_metadata, view_metadata
 from headgate.catalogs.iceberg.places import check_document
 from headgate.catalogs.iceberg.storage import Storage
 from headgate.catalogs.interface import Document, Namespace, Place, Staged
@@ -12,16 +14,19 @@ from headgate.catalogs.kept import Kept
 from headgate.catalogs.locations import checked_warehouse, inside, normal, segment
 from headgate.model import tables as t
 from headgate.model.errors import ConnectionFailed, HeadgateError, IllegalArgument
-from headgate.model.objects import clip
+from headgate.model.objects import ObjectType, clip
 from headgate.store import Store, pointers
 
 Json = dict[str, Any]
 
 _VERSION_DIGITS: Final = 5
 
+_FORMATS: Final = {ObjectType.TABLE: table_metadata, ObjectType.VIEW: view_metadata}
+"""How documents of each type are made, checked and changed."""
+
 
 class Native(Kept):
-    """Iceberg tables that are kept here.
+    """Iceberg tables and views that are kept here.
 
     INVARIANT: a metadata file is written whole before a pointer can name it, and a pointer only moves from the file
     that the change was made from. So a crash leaves at most a file that nothing points to, and no writer's change is lost.
@@ -60,23 +65,24 @@ class Native(Kept):
         now = self.document(at)
         assert now.location is not None
         updates = descriptions.updates_for(now.metadata, now.location, self.storage.io, changes)
-        return self._described(at, self._next(now, updates))
+        return self._described(at, self._next(at, now, updates))
 
     def document(self, at: Place) -> Document:
         location = self._pointer(at)
         return Document(location, self.storage.read(location))
 
+    def files(self, at: Place) -> FileIO:
+        return self.storage.io
+
+    def own_folders(self, document: Document) -> tuple[str, ...]:
+        return (_place(document.metadata),)
+
     def new_document(self, at: Place, definition: Json) -> Document:
         id = uuid.uuid4()
         place = definition.get("location")
-        document = table_metadata.create(
-            normal(place.rstrip("/")) if isinstance(place, str) and place else self._folder(at, id),
-            definition.get("schema"),
-            partition_spec=definition.get("partition-spec"),
-            write_order=definition.get("write-order"),
-            properties=definition.get("properties"),
-            id=id,
-        )
+        # Kept as the client spelled it: it compares what it asked for with what it gets.
+        location = place.rstrip("/") if isinstance(place, str) and place else self._folder(at, id)
+        document = _FORMATS[at.type].create(location, definition, id)
         check_document(document, self.allowed)
         return Document(None, document)
 
@@ -91,7 +97,7 @@ class Native(Kept):
             )
         try:
             document = self.storage.read(location)
-            descriptions.parsed(document)
+            _FORMATS[at.type].checked(document)
         except HeadgateError as error:
             raise IllegalArgument(
                 f"'{clip(location, 200)}' cannot be registered", hint=error.message
@@ -107,10 +113,16 @@ class Native(Kept):
     ) -> Staged[Document]:
         if at.object:
             now = self.document(at)
-            table_metadata.require(now.metadata, requirements)
-            return self._next(now, updates)
+            _FORMATS[at.type].require(now.metadata, requirements)
+            return self._next(at, now, updates)
         table_metadata.require(None, requirements)
         return self._first(table_metadata.applied(table_metadata.empty(_first_version(updates)), updates))
+
+    def rename(self, at: Place, to: Place) -> None:
+        """Names are kept in the object rows."""
+
+    def drop_view(self, at: Place) -> None:
+        """The pointer goes with the object row; the file stays, as in Iceberg."""
 
     def drop_table(self, at: Place, *, purge: bool) -> Staged[None]:
         """Forget the pointer, which goes with the object row. Files stay, as in Iceberg, unless they are purged."""
@@ -137,7 +149,7 @@ class Native(Kept):
         return "/".join((self.folder, *map(segment, at.schema), f"{segment(at.name)}-{id.hex}"))
 
     def _first(self, document: Json) -> Staged[Document]:
-        """Write the first document of a table, for a pointer that is not there yet."""
+        """Write the first document, for a pointer that is not there yet."""
         check_document(document, self.allowed)
         written = _metadata_file(document, 0)
         self.storage.write(written, document)
@@ -147,8 +159,8 @@ class Native(Kept):
             lambda: self._discard(written),
         )
 
-    def _next(self, now: Document, updates: Sequence[Json]) -> Staged[Document]:
-        """Write the next document of a table, for a pointer that must still be where it was."""
+    def _next(self, at: Place, now: Document, updates: Sequence[Json]) -> Staged[Document]:
+        """Write the next document, for a pointer that must still be where it was."""
         before = now.location
         assert before is not None
         if not updates:
@@ -156,7 +168,9 @@ class Native(Kept):
             return Staged(
                 now, lambda tx, object: pointers.swap(tx, object, before, before, _place(now.metadata))
             )
-        after = table_metadata.logged(table_metadata.applied(now.metadata, updates), now.metadata, before)
+        after = _FORMATS[at.type].applied(now.metadata, updates)
+        if at.type is ObjectType.TABLE:
+            after = table_metadata.logged(after, now.metadata, before)
         check_document(after, self.allowed)
         written = _metadata_file(after, _version(before) + 1)
         self.storage.write(written, after)
@@ -175,7 +189,7 @@ class Native(Kept):
             location = pointers.location(read, at.object)
         if location is None:
             raise HeadgateError(
-                f"table '{clip(at.name)}' has no metadata", hint="drop it and create it again"
+                f"{at.type} '{clip(at.name)}' has no metadata", hint="drop it and create it again"
             )
         return location
 

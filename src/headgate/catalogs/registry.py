@@ -1,5 +1,6 @@
 """The providers that are built, and how a catalog's type, provider and backend lead to an adapter."""
 
+import threading
 import uuid
 from collections.abc import Callable
 from typing import Final
@@ -10,11 +11,14 @@ from headgate.catalogs.interface import Catalog
 from headgate.catalogs.kept import Kept
 from headgate.catalogs.locations import segment
 from headgate.catalogs.native import Native
+from headgate.catalogs.rest import RestIceberg
 from headgate.model.errors import IllegalArgument
 from headgate.model.objects import CatalogType, clip
 from headgate.store import Store
 
 BACKEND: Final = "catalog-backend"
+
+_MOST_REMOTE: Final = 200
 
 _LEGACY: Final = {(CatalogType.FILESET, "hadoop"): "fileset"}
 """Names that older clients still send."""
@@ -60,6 +64,9 @@ class Registry:
     """All providers of this server."""
 
     def __init__(self, store: Store, warehouse: str | None) -> None:
+        self._remote: dict[tuple[str, tuple[tuple[str, str], ...]], RestIceberg] = {}
+        self._lock = threading.Lock()
+
         def kept(_: CatalogDefinition) -> Catalog:
             return Kept()
 
@@ -74,10 +81,34 @@ class Registry:
                 native,
                 frozenset({BACKEND, "warehouse"}),
             ),
+            Provider(
+                CatalogType.RELATIONAL,
+                "lakehouse-iceberg",
+                "rest",
+                self._rest,
+                frozenset({BACKEND, "uri", "warehouse"}),
+            ),
             Provider(CatalogType.FILESET, "fileset", "", kept),
             Provider(CatalogType.MESSAGING, "topic", "", kept),
             Provider(CatalogType.MODEL, "model", "", kept),
         )
+
+    def _rest(self, definition: CatalogDefinition) -> Catalog:
+        """Kept open, as opening one asks the other server where it is and for a token."""
+        key = (definition.folder, tuple(sorted(definition.properties.items())))
+        with self._lock:
+            known = self._remote.get(key)
+            if known is None:
+                if len(self._remote) >= _MOST_REMOTE:
+                    self._remote.pop(next(iter(self._remote))).close()
+                known = self._remote[key] = RestIceberg(definition.properties)
+            return known
+
+    def close(self) -> None:
+        """Let go of the connections to other servers."""
+        with self._lock:
+            while self._remote:
+                self._remote.popitem()[1].close()
 
     def provider(self, type: CatalogType, name: str | None, properties: dict[str, str]) -> Provider:
         """The provider that a catalog declares, or a refusal that names those that are built."""

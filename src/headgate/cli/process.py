@@ -87,6 +87,8 @@ def _serve(settings: Settings, listening: socket.socket) -> None:
         server_header=False,
         # An address is believed only as the socket tells it.
         proxy_headers=False,
+        # Longer than clients keep a connection for their next request: who closes first must not be the server.
+        timeout_keep_alive=75,
         timeout_graceful_shutdown=PATIENCE,
     )
     if settings.workers == 1:

@@ -1,5 +1,8 @@
 """Explain: the same facts and the same condition as a check, written out with where each fact comes from."""
 
+from functools import reduce
+from typing import Final
+
 import msgspec
 
 from headgate.decide.authority import Authority, Caller, Node
@@ -98,7 +101,9 @@ def explain(
         object=asked.full_name,
         type=asked.type,
         revision=authority.revision,
-        summary=_allowed_by(reason) if answer else _denied_by(caller, reason),
+        summary=_allowed_by(reason)
+        if answer
+        else _denied_by(caller, reason, required(op).alternatives, known),
         reason=reason,
         roles=tuple(sorted(authority.objects[role].name for role in caller.roles)),
         groups=tuple(sorted(authority.members[p].name for p in caller.principals if p != caller.member)),
@@ -186,13 +191,13 @@ def _allowed_by(reason: Reason) -> str:
     return "; ".join(dict.fromkeys(told)) or "user of the metalake"
 
 
-def _denied_by(caller: Caller, reason: Reason) -> str:
+def _denied_by(caller: Caller, reason: Reason, alternatives: tuple[int, ...], known: int) -> str:
     if not caller.facts & Fact.MEMBER and any(p.asks == _ASKS[Fact.MEMBER] for p in reason.parts):
         return f"user '{caller.identity.user}' is not an enabled user of this metalake"
     denies = list(dict.fromkeys(_denies(reason)))
     if denies:
         return "; ".join(denies)
-    return f"missing: {_missing(reason)}"
+    return f"missing: {_missing(alternatives, known)}"
 
 
 def _denies(reason: Reason) -> list[str]:
@@ -200,11 +205,23 @@ def _denies(reason: Reason) -> list[str]:
     return mine + [text for part in reason.parts for text in _denies(part)]
 
 
-def _missing(reason: Reason) -> str:
-    """What would have to become true, said once each."""
-    if not reason.parts:
-        return reason.asks
-    told = list(dict.fromkeys(_missing(part) for part in reason.parts if not part.holds))
-    if reason.asks == "any of":
-        return " or ".join(told)
-    return " and ".join(f"({text})" if " or " in text and len(told) > 1 else text for text in told)
+_OWNERSHIP: Final = int(Fact.OWNS_METALAKE | Fact.OWNS_CATALOG | Fact.OWNS_SCHEMA | Fact.OWNS_OBJECT)
+
+
+def _missing(alternatives: tuple[int, ...], known: int) -> str:
+    """The least that would have to become true: privileges rather than ownership, and few rather than many."""
+    gaps = {alternative & ~known for alternative in alternatives}
+    candidates = [gap for gap in gaps if not gap & _OWNERSHIP] or list(gaps)
+    fewest = min(gap.bit_count() for gap in candidates)
+    best = sorted(gap for gap in candidates if gap.bit_count() == fewest)
+    common = reduce(int.__and__, best)
+    told = _names(common)
+    choices = [" and ".join(_names(gap & ~common)) for gap in best if gap & ~common]
+    if choices:
+        told.append(choices[0] if len(choices) == 1 else f"one of {', '.join(choices)}")
+    return " and ".join(told)
+
+
+def _names(bits: int) -> list[str]:
+    privileges = [f"privilege {p.wire}" for p in Privilege if bits & p.bit]
+    return privileges + [asks for fact, asks in _ASKS.items() if bits & fact]

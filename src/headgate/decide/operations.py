@@ -115,6 +115,7 @@ class Op(enum.Enum):
     LIST_TABLES = Operation(_T.SCHEMA, _LOAD_SCHEMA, shows=_listed(P.SELECT_TABLE, P.MODIFY_TABLE))
     CREATE_TABLE = Operation(_T.SCHEMA, _in_schema(has(P.CREATE_TABLE)))
     LOAD_TABLE = Operation(_T.TABLE, _in_schema(any_of(_OWN, has(P.SELECT_TABLE, P.MODIFY_TABLE))))
+    READ_TABLE = Operation(_T.TABLE, _in_schema(any_of(_OWN, has(P.SELECT_TABLE))))
     ALTER_TABLE = Operation(_T.TABLE, _in_schema(any_of(_OWN, has(P.MODIFY_TABLE))))
     DROP_TABLE = Operation(_T.TABLE, _in_schema(_OWN))
     READ_PARTITIONS = Operation(_T.TABLE, _in_schema(any_of(_OWN, has(P.SELECT_TABLE, P.MODIFY_TABLE))))

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Final
 
 import msgspec
@@ -13,6 +14,7 @@ from headgate.doors.authentication.own import OwnTokenScheme
 from headgate.doors.authentication.simple import is_loopback
 from headgate.doors.gravitino import GravitinoDoor
 from headgate.doors.headgate import HeadgateDoor
+from headgate.doors.iceberg import IcebergDoor
 from headgate.doors.observe import Metrics
 from headgate.doors.openapi import with_document
 from headgate.doors.root import RootDoor
@@ -30,9 +32,14 @@ def create(settings: Settings) -> Application:
     """The server: its store, steward, schemes and doors."""
     store = Store(settings.store.hidden)
     store.check()
-    steward = Steward(store, service_admins=settings.service_admins, warehouse=settings.warehouse)
+    steward = Steward(
+        store,
+        service_admins=settings.service_admins,
+        warehouse=settings.warehouse,
+        index_folder=Path(settings.home) / "index",
+    )
     metrics = Metrics()
-    doors = with_document([GravitinoDoor(), HeadgateDoor(), RootDoor(settings, metrics)])
+    doors = with_document([GravitinoDoor(), IcebergDoor(), HeadgateDoor(), RootDoor(settings, metrics)])
     server = Server(steward, Authentication(schemes(settings, steward)), doors, metrics=metrics)
     return LocalServer(server) if settings.dev else server
 

@@ -99,7 +99,7 @@ class Route(msgspec.Struct, frozen=True):
     body: Any = None
     query: tuple[str, ...] = ()
     absent: Any = None
-    """The answer when the object itself is not there, for operations that take that as done."""
+    """The answer when the object itself is not there, for operations that take that as done; or what finds one."""
     about: About | None = None
     """The user or group that is asked about, so that people may ask about themselves."""
     missing: str | None = None
@@ -249,7 +249,9 @@ def perform(route: Route, call: Call) -> Any:
             call.permit = call.ask(_operation(route.requires, ref), ref, about=about)
         except NotFound as missing:
             if route.absent is not None and missing.about == ref.type:
-                return route.absent
+                answer = route.absent(call) if callable(route.absent) else route.absent
+                if answer is not None:
+                    return answer
             if route.missing is None:
                 raise
             raise NotFound(missing.message, hint=missing.hint, about=route.missing) from None

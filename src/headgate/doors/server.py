@@ -69,8 +69,11 @@ class Server:
     async def _lifespan(self, receive: Receive, send: Send) -> None:
         while True:
             message = await receive()
+            stopping = message["type"] == "lifespan.shutdown"
+            if stopping:
+                await anyio.to_thread.run_sync(self.steward.close)
             await send({"type": message["type"] + ".complete"})
-            if message["type"] == "lifespan.shutdown":
+            if stopping:
                 return
 
     async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -3,19 +3,25 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from headgate.model.objects import ObjectType
+    from headgate.model.objects import ObjectRef, ObjectType
 
 
 class HeadgateError(Exception):
     """Something Headgate refuses or cannot do."""
 
     def __init__(
-        self, message: str, *, hint: str | None = None, about: "ObjectType | str | None" = None
+        self,
+        message: str,
+        *,
+        hint: str | None = None,
+        about: "ObjectType | str | None" = None,
+        ref: "ObjectRef | None" = None,
     ) -> None:
         super().__init__(message)
         self.message = message
         self.hint = hint
         self.about = about
+        self.ref = ref
 
     def __str__(self) -> str:
         return f"{self.message}: {self.hint}" if self.hint else self.message
@@ -53,6 +59,10 @@ class AlreadyExists(HeadgateError):
     """An object of that name is there already."""
 
 
+class NameTaken(AlreadyExists):
+    """An object of another type has that name, and clients look both up by it."""
+
+
 class NotEmpty(HeadgateError):
     """The object still holds others."""
 
@@ -63,6 +73,10 @@ class InUse(HeadgateError):
 
 class NotInUse(HeadgateError):
     """The object, or one that holds it, was taken out of use."""
+
+
+class Damaged(HeadgateError):
+    """What is stored cannot be read as it is, and asking again will not mend it."""
 
 
 class Conflict(HeadgateError):

@@ -13,6 +13,8 @@ class PrincipalKind(enum.StrEnum):
     USER = "user"
     GROUP = "group"
 
+    __hash__ = str.__hash__
+
     @classmethod
     def parse(cls, text: str) -> "PrincipalKind":
         try:

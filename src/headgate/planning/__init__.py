@@ -8,6 +8,7 @@ reads storage through the FileIO it is given; it knows no principals, no HTTP an
 
 from headgate.planning.errors import (
     CorruptManifestError,
+    ForeignFileError,
     InvalidFilterError,
     InvalidPlanTaskError,
     InvalidRequestError,
@@ -24,9 +25,11 @@ from headgate.planning.manifest import warm_up
 from headgate.planning.plan import Plan, plan, plan_from_token
 from headgate.planning.request import PlanRequest, Veil
 from headgate.planning.tokens import PlanTask
+from headgate.planning.within import Within
 
 __all__ = [
     "CorruptManifestError",
+    "ForeignFileError",
     "InvalidFilterError",
     "InvalidPlanTaskError",
     "InvalidRequestError",
@@ -42,6 +45,7 @@ __all__ = [
     "UnknownSnapshotError",
     "UnreadableManifestError",
     "Veil",
+    "Within",
     "plan",
     "plan_from_token",
     "warm_up",

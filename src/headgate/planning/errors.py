@@ -28,6 +28,16 @@ class MissingManifestError(PlanningError):
         self.path = path
 
 
+class ForeignFileError(PlanningError):
+    """A manifest or file lies outside of the table's own folder."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(
+            f"{path} does not lie in the table's folder, so it is not read. Copy its rows into the table."
+        )
+        self.path = path
+
+
 class UnreadableManifestError(PlanningError):
     """Storage did not give out a manifest or manifest list that may well exist."""
 

@@ -48,6 +48,7 @@ from pyiceberg.types import (
 )
 
 from headgate.planning.errors import InvalidFilterError, UnknownColumnError
+from headgate.planning.request import NO_VEIL, Veil
 
 UNARY = {"is-null": IsNull, "not-null": NotNull, "is-nan": IsNaN, "not-nan": NotNaN}
 COMPARISON = {
@@ -89,7 +90,7 @@ class Filter:
 class _Reader:
     schema: Schema
     case_sensitive: bool
-    blind: frozenset[int]
+    veil: Veil
     unknown: BooleanExpression
     where: str
 
@@ -119,8 +120,15 @@ class _Reader:
         if _is_literal(term) and kind in FLIPPED:
             kind, term, value = FLIPPED[kind], value, term["value"]
         field, name, transformed = self.field(term)
+        if field.field_id in self.veil.hidden_field_ids:
+            # As for a column that is not there at all: whether it exists is hidden too.
+            raise UnknownColumnError(name, self.where)
         self.check_literals(field, kind, value)
-        if transformed or field.field_id in self.blind or isinstance(field.field_type, NANOSECOND_TYPES):
+        if (
+            transformed
+            or field.field_id in self.veil.masked_field_ids
+            or isinstance(field.field_type, NANOSECOND_TYPES)
+        ):
             return self.unknown
         if kind in ("is-null", "not-null") and "." in name and field not in self.schema.fields:
             return self.unknown  # a required field of an optional struct can be null all the same
@@ -172,14 +180,14 @@ def find_column(
 
 
 def read_filter(
-    node: Any, schema: Schema, *, case_sensitive: bool, blind: frozenset[int] = frozenset(), where: str
+    node: Any, schema: Schema, *, case_sensitive: bool, veil: Veil = NO_VEIL, where: str
 ) -> Filter:
-    """Parse and bind a JSON expression; predicates on `blind` columns say nothing. None is *true*."""
+    """Parse and bind a JSON expression; predicates on masked columns say nothing, hidden ones are unknown. None is *true*."""
     if node is None or node is True:
         return Filter(AlwaysTrue(), AlwaysTrue(), True)
 
     def reading(unknown: BooleanExpression) -> BooleanExpression:
-        return _Reader(schema, case_sensitive, blind, unknown, where).read(node, negated=False)
+        return _Reader(schema, case_sensitive, veil, unknown, where).read(node, negated=False)
 
     may, must = reading(AlwaysTrue()), reading(AlwaysFalse())
     return Filter(may, must, must == AlwaysTrue())

@@ -31,9 +31,25 @@ from headgate.planning.segment import ManifestFile, Segment
 from headgate.planning.stack import Sieve, Stack, project, stacks
 from headgate.planning.table import Scope, Spec, Table, read_table, resolve_scope, with_descendants
 from headgate.planning.tokens import PlanTask, decode_plan_task, encode_plan_task, view_digest
+from headgate.planning.within import Within
 
 FILES_PER_TASK = 2_000
 DATA, DELETES = 0, 1
+METADATA_COLUMNS = frozenset(
+    {
+        "_file",
+        "_pos",
+        "_deleted",
+        "_spec_id",
+        "_partition",
+        "_change_type",
+        "_change_ordinal",
+        "_commit_snapshot_id",
+        "_row_id",
+        "_last_updated_sequence_number",
+    }
+)
+"""Columns that every table has and no schema names; engines select them, the files need not."""
 
 
 @dataclass(frozen=True)
@@ -211,8 +227,12 @@ def plan(
     io: FileIO,
     index: ManifestIndex,
     veil: Veil | None = None,
+    within: Within | None = None,
 ) -> Plan:
-    """Plan a scan of a table for a caller who sees it through `veil` (by default: all of it)."""
+    """Plan a scan of a table for a caller who sees it through `veil` (by default: all of it).
+
+    `within` names the folders that all manifests and files must lie in (by default: anywhere).
+    """
     table = read_table(metadata)
     veil = _complete(veil, table)
     scope = resolve_scope(table, request)
@@ -220,16 +240,26 @@ def plan(
         request.filter,
         scope.schema,
         case_sensitive=request.case_sensitive,
-        blind=veil.blind_field_ids,
+        veil=veil,
         where="the filter",
     )
     lens = read_filter(veil.row_filter, table.schema, case_sensitive=True, where="the row filter")
-    _check_columns(request.select, scope.schema, request.case_sensitive, veil, "select")
+    wanted = [name for name in request.select or () if name.partition(".")[0] not in METADATA_COLUMNS]
+    _check_columns(wanted, scope.schema, request.case_sensitive, veil, "select")
     statistics = _check_columns(
         request.stats_fields, scope.schema, request.case_sensitive, veil, "stats-fields"
     )
-    planner = _Planner(table, scope, request, veil, own, lens, io, index)
+    planner = _Planner(table, scope, request, veil, own, lens, io, index, within)
     picks, deletes = planner.picks()
+    if within is not None:
+        for pick in picks:
+            if len(pick.rows):
+                within.check_files(index, pick.segment, pick.rows)
+        rows: dict[int, tuple[Segment, list[int]]] = {}
+        for file in deletes.files:
+            rows.setdefault(id(file.segment), (file.segment, []))[1].append(file.row)
+        for segment, numbers in rows.values():
+            within.check_files(index, segment, numbers)
     return Plan(
         table_uuid=table.uuid,
         snapshot_id=scope.snapshot_id,
@@ -251,10 +281,11 @@ def plan_from_token(
     io: FileIO,
     index: ManifestIndex,
     veil: Veil | None = None,
+    within: Within | None = None,
 ) -> tuple[Plan, PlanTask]:
     """The plan that a token is a part of, made again; the caller sends `plan.body(task.start, task.stop)`."""
     task = decode_plan_task(key, token)
-    made = plan(metadata, task.request, io=io, index=index, veil=veil)
+    made = plan(metadata, task.request, io=io, index=index, veil=veil, within=within)
     same_view = task.view == view_digest(key, made.table_uuid, made.veil)
     if not same_view or made.table_uuid != task.table_uuid or made.snapshot_id != task.snapshot_id:
         raise StalePlanTaskError
@@ -296,6 +327,7 @@ class _Planner:
     lens: Filter
     io: FileIO
     index: ManifestIndex
+    within: Within | None = None
 
     def picks(self) -> tuple[tuple[Pick, ...], DeleteIndex]:
         if self.scope.snapshot is None:
@@ -341,11 +373,17 @@ class _Planner:
     def _conforming(self, stack: Stack) -> Mask:
         if self.veil.blind_field_ids:
             return np.zeros(stack.count, bool)
+        return self._all_seen(stack)
+
+    def _all_seen(self, stack: Stack) -> Mask:
+        """Of which files the row filter provably keeps every row."""
+        if self.veil.row_filter is not None and not self.veil.exact:
+            return np.zeros(stack.count, bool)
         return stack.must_match(self.lens.must)
 
     def _with_deletes(self, pick: Pick, deletes: DeleteIndex) -> Pick:
         """A file whose deletes hold rows of others does not conform: those rows may be outside the row filter."""
-        if self.lens.is_true or not deletes.carries_rows or not pick.conforms.any():
+        if self.veil.row_filter is None or not deletes.carries_rows or not pick.conforms.any():
             return pick
         conforms = pick.conforms.copy()
         for place, applied in deletes.applying_to(pick.segment, pick.spec, pick.rows).items():
@@ -360,7 +398,7 @@ class _Planner:
 
         Only rows that the client gets for certain count: of files where every row matches and none is deleted.
         """
-        matching = stack.must_match(self.own.must) & stack.must_match(self.lens.must)
+        matching = stack.must_match(self.own.must) & self._all_seen(stack)
         firsts = {
             id(segment): first for segment, first in zip(stack.segments, stack.starts.tolist(), strict=False)
         }
@@ -395,7 +433,13 @@ class _Planner:
         location = snapshot.get("manifest-list")
         if not isinstance(location, str) or not location:
             raise InvalidTableMetadataError(f"snapshot {snapshot['snapshot-id']} names no manifest list")
-        return self.index.manifests(self.io, location)
+        if self.within is None:
+            return self.index.manifests(self.io, location)
+        self.within.check(location)
+        found = self.index.manifests(self.io, location)
+        for manifest in found:
+            self.within.check(manifest.path)
+        return found
 
     def _added_by(self) -> frozenset[int] | None:
         if self.scope.added_by is None:

@@ -56,8 +56,14 @@ class Veil(msgspec.Struct, frozen=True):
     hidden_field_ids: frozenset[int] = frozenset()
     masked_field_ids: frozenset[int] = frozenset()
     row_filter: Any = None
+    """Every row that may be seen matches it. None if all rows may."""
+    exact: bool = False
+    """Whether every row that matches it may be seen as well; if not, it proves of no file that all of it may."""
 
     @property
     def blind_field_ids(self) -> frozenset[int]:
         """Columns whose original values the client must not learn."""
         return self.hidden_field_ids | self.masked_field_ids
+
+
+NO_VEIL = Veil()

@@ -4,14 +4,17 @@ The kernel decides and hands out permits; each part acts under a permit, journal
 the question was asked) and plain values. Goes out: records and frozen values. Knows nothing of HTTP.
 """
 
+from pathlib import Path
+
 from headgate.catalogs import Registry
 from headgate.decide import Op
 from headgate.model.objects import ObjectType
+from headgate.planning import ManifestIndex
 from headgate.steward.catalogs import Catalogs
 from headgate.steward.filesets import Filesets
 from headgate.steward.functions import Functions
 from headgate.steward.governance import Governance
-from headgate.steward.iceberg import IcebergTables
+from headgate.steward.iceberg import Documents
 from headgate.steward.jobs import JobTemplates
 from headgate.steward.kernel import Kernel
 from headgate.steward.leaves import Leaves
@@ -25,7 +28,9 @@ from headgate.steward.permits import Permit
 from headgate.steward.policies import Policies
 from headgate.steward.principals import Principals
 from headgate.steward.questions import Questions
+from headgate.steward.reads import Reads
 from headgate.steward.roles import Roles
+from headgate.steward.scans import Scans
 from headgate.steward.schemas import Schemas
 from headgate.steward.shapes import Shapes
 from headgate.steward.statistics import Statistics
@@ -42,7 +47,12 @@ class Steward:
     """All parts of the application over one store."""
 
     def __init__(
-        self, store: Store, *, service_admins: frozenset[str] = frozenset(), warehouse: str | None = None
+        self,
+        store: Store,
+        *,
+        service_admins: frozenset[str] = frozenset(),
+        warehouse: str | None = None,
+        index_folder: Path | None = None,
     ) -> None:
         self.kernel = Kernel(store, service_admins)
         self.metalakes = Metalakes(self.kernel)
@@ -52,7 +62,9 @@ class Steward:
         self.shapes = Shapes(self.catalogs)
         self.lenses = Lenses(self.kernel, self.shapes)
         self.tables = Tables(self.kernel, self.catalogs, self.lenses)
-        self.iceberg = IcebergTables(self.kernel, self.tables)
+        self.reads = Reads(self.lenses)
+        self.iceberg = Documents(self.kernel, self.tables, self.reads)
+        self.scans = Scans(self.iceberg, ManifestIndex(folder=index_folder))
         self.partitions = Partitions(self.tables)
         self.statistics = Statistics(self.kernel, self.lenses)
         self.principals = Principals(self.kernel)
@@ -66,9 +78,15 @@ class Steward:
         self.filesets = Filesets(self.catalogs, warehouse)
         self.topics = Leaves(self.catalogs, ObjectType.TOPIC, Op.LIST_TOPICS)
         self.models = Models(self.catalogs)
-        self.views = Views(self.catalogs)
+        self.views = Views(self.iceberg)
         self.functions = Functions(self.catalogs)
         self.job_templates = JobTemplates(self.kernel)
+
+    def close(self) -> None:
+        """Write what is still to be written, and stop."""
+        self.scans.close()
+        self.kernel.close()
+        self.catalogs.registry.close()
 
     def _columns(self, permit: Permit) -> dict[str, int]:
         """The field ids of a table's columns, for what is assigned to columns."""

@@ -2,10 +2,11 @@
 
 from headgate.catalogs import Catalog, Registry
 from headgate.catalogs.registry import CatalogDefinition, new_folder
-from headgate.decide import Node, Op, visible
+from headgate.decide import Authority, Node, Op, visible
 from headgate.model.errors import AlreadyExists, IllegalArgument, InUse, NotEmpty
 from headgate.model.objects import CatalogType, ObjectType, checked_container_name, clip
 from headgate.steward.kernel import Kernel
+from headgate.steward.outside import Outside
 from headgate.steward.ownership import created
 from headgate.steward.permits import Permit
 from headgate.steward.updates import Updates
@@ -21,6 +22,8 @@ class Catalogs:
     def __init__(self, kernel: Kernel, registry: Registry) -> None:
         self.kernel = kernel
         self.registry = registry
+        self.outside = Outside(kernel, self.opened)
+        kernel.sight = self.outside.sight
 
     def list(self, permit: Permit) -> list[ObjectRecord]:
         """Those the caller may load, by name."""
@@ -111,11 +114,17 @@ class Catalogs:
         record = self.of(permit)
         return self._open(record, record.properties)
 
-    def opened(self, id: int) -> Catalog:
-        """The adapter of a catalog, for decisions about what lies in it; nobody acts on it this way."""
+    def opened(self, node: Node) -> Catalog:
+        """The adapter of a catalog."""
         with self.kernel.store.read() as read:
-            record = objects.present(read, id)
+            record = objects.present(read, node.id)
         return self._open(record, record.properties)
+
+    def seen(self, permit: Permit) -> Authority:
+        """The authority once all that another system holds in the permit's catalog or schema has a row here."""
+        if self.outside.refresh(permit.authority, permit.ref):
+            return self.kernel.authority()
+        return permit.authority
 
     # -- inside -------------------------------------------------------------------------------------------------
 

@@ -2,18 +2,22 @@
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from headgate.decide import Authority, Caller, Op
-from headgate.model.errors import Conflict, NotFound, NotInUse, Unavailable
-from headgate.model.objects import ObjectRef, ObjectType, clip
+import msgspec
+
+from headgate.decide import Authority, Op
+from headgate.model.errors import Conflict, NotInUse, Unavailable
+from headgate.model.objects import ObjectRef, clip
 from headgate.model.principals import Identity, PrincipalRef
 from headgate.model.privileges import Privilege
 from headgate.steward.findings import Refused, examine
 from headgate.steward.permits import EVEN_DISABLED, Permit, nothing_here
 from headgate.store import Store, Write, snapshot
 from headgate.store import audit as audit_log
+from headgate.store.audit_buffer import AuditBuffer
+from headgate.store.database import now
 
 
 class Kernel:
@@ -23,6 +27,10 @@ class Kernel:
         self.store = store
         self._authority = Authority(-1, service_admins)
         self._compiling = threading.Lock()
+        self.reads = AuditBuffer(store)
+        """Where reads are audited: together, a moment later."""
+        self.sight: Callable[[Authority, Identity, ObjectRef], bool] | None = None
+        """Looks for an object that has no row yet in the system behind its catalog."""
 
     # -- state ------------------------------------------------------------------------------------------------
 
@@ -78,8 +86,13 @@ class Kernel:
 
         What does not exist is told as missing only to someone who would be allowed if it were there.
         """
+        authority = at or self.authority(at_least)
         try:
-            return self.demand(at or self.authority(at_least), identity, op, ref, about)
+            unseen = at is None and self.sight is not None and authority.find(ref) is None
+            # It may be in a system behind a catalog, not yet seen from here.
+            if unseen and self.sight is not None and self.sight(authority, identity, ref):
+                authority = self.authority()
+            return self.demand(authority, identity, op, ref, about)
         except Refused as refused:
             self._audit_refusal(refused)
             raise
@@ -114,8 +127,13 @@ class Kernel:
     # -- changes ----------------------------------------------------------------------------------------------
 
     @contextmanager
-    def change(self, *permits: Permit) -> Iterator[Write]:
-        """Change the store under these permits, which are decided again now that nothing else can change it."""
+    def change(
+        self, *permits: Permit, telling: Callable[[Permit], dict[str, object]] | None = None
+    ) -> Iterator[Write]:
+        """Change the store under these permits, which are decided again now that nothing else can change it.
+
+        `telling` adds what the audit trail shall know of each.
+        """
         first = permits[0]
         try:
             with self.store.write(first.identity.user, first.op.name.lower()) as tx:
@@ -128,8 +146,14 @@ class Kernel:
             self._audit_refusal(refused)
             raise
         for permit in permits:
+            details = {} if telling is None else telling(permit)
             self.audit(
-                permit.identity, permit.op, permit.ref, tx.revision or authority.revision, allowed=True
+                permit.identity,
+                permit.op,
+                permit.ref,
+                tx.revision or authority.revision,
+                allowed=True,
+                **details,
             )
 
     def _still(self, authority: Authority, permit: Permit) -> None:
@@ -161,12 +185,14 @@ class Kernel:
         """Keep what was asked, by whom, and what was answered."""
         audit_log.record(self.store, _event(identity, op, ref, revision, allowed=allowed, **details))
 
-    def caller(self, authority: Authority, identity: Identity, metalake: str) -> Caller:
-        """The identity as a member of a metalake of that name."""
-        node = authority.metalake(metalake)
-        if node is None:
-            raise NotFound(f"metalake '{clip(metalake)}' does not exist", about=ObjectType.METALAKE)
-        return authority.caller(identity, node.id)
+    def audit_read(self, permit: Permit, **details: object) -> None:
+        """Keep that something was read. Refuses the read if that cannot be kept."""
+        told = _event(permit.identity, permit.op, permit.ref, permit.revision, allowed=True, **details)
+        self.reads.add(msgspec.structs.replace(told, at=now()))
+
+    def close(self) -> None:
+        """Write what is still to be written."""
+        self.reads.close()
 
 
 def _event(

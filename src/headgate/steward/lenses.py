@@ -10,6 +10,7 @@ from headgate.decide.clauses import any_on_the_way
 from headgate.decide.lens import WHOLE, Denial, Lens, LensVerdict, lens
 from headgate.decide.shape import Shape
 from headgate.language.ast import TRUE
+from headgate.language.errors import LoweringError
 from headgate.language.lower.iceberg import lower
 from headgate.model.errors import Forbidden
 from headgate.model.objects import ObjectType, clip
@@ -54,10 +55,16 @@ class Lenses:
         seen = self.over(permit, metadata)
         if seen.lens.whole:
             return None
-        filter: Any = None
-        if seen.lens.rows != TRUE:
-            filter = lower(seen.lens.rows, seen.shape.schema, form="reference", mode="widened")
-        return Veil(seen.lens.hidden, seen.lens.masked, filter)
+        if seen.lens.rows == TRUE:
+            return Veil(seen.lens.hidden, seen.lens.masked)
+        rows, schema = seen.lens.rows, seen.shape.schema
+        try:
+            exact: Any = lower(rows, schema, form="reference", mode="exact")
+        except LoweringError:
+            # It still prunes what it can, but no longer proves that a file holds nothing else.
+            widened: Any = lower(rows, schema, form="reference", mode="widened")
+            return Veil(seen.lens.hidden, seen.lens.masked, widened)
+        return Veil(seen.lens.hidden, seen.lens.masked, exact, exact=True)
 
     def _seen(self, permit: Permit, shape: Shape | None) -> Seen:
         verdict = decide(permit.authority, permit.caller, permit.node, shape, dt.datetime.now(dt.UTC))

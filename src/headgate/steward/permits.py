@@ -51,4 +51,6 @@ def nothing_here(authority: Authority, ref: ObjectRef) -> NotFound:
     if missing.type is ObjectType.SCHEMA and ref.type in LEAVES:
         # Who asks for a table by its full name is told that there is none, as Gravitino and Iceberg do.
         missing = ref
-    return NotFound(f"{missing.type} '{clip(missing.full_name)}' does not exist", about=missing.type)
+    return NotFound(
+        f"{missing.type} '{clip(missing.full_name)}' does not exist", about=missing.type, ref=missing
+    )

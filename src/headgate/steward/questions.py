@@ -76,6 +76,8 @@ class Questions:
         limit: int = 100,
     ) -> list[audit_log.Event]:
         """What was asked and answered in the permit's metalake, oldest first."""
+        # What this process itself let be read shall be found at once.
+        self.kernel.reads.flush()
         return audit_log.query(
             self.kernel.store,
             metalake=permit.ref.metalake,

@@ -22,9 +22,10 @@ class Schemas:
     def list(self, permit: Permit, parent: Permit | None = None) -> list[ObjectRef]:
         """Those directly in the catalog, or in a schema the caller may load, that the caller may see, by name."""
         above = permit if parent is None else parent
-        nodes = above.authority.children_of(above.node.id, ObjectType.SCHEMA)
-        seen: list[Node] = list(visible(above.authority, above.caller, Op.LIST_SCHEMAS, nodes))
-        return sorted((above.authority.ref(node) for node in seen), key=lambda ref: ref.name)
+        authority = self.catalogs.seen(above)
+        nodes = authority.children_of(above.node.id, ObjectType.SCHEMA)
+        seen: list[Node] = list(visible(authority, above.caller, Op.LIST_SCHEMAS, nodes))
+        return sorted((authority.ref(node) for node in seen), key=lambda ref: ref.name)
 
     def create(
         self, permit: Permit, name: str, comment: str | None, properties: dict[str, str]
@@ -38,7 +39,8 @@ class Schemas:
             checked_name(segment, "schema")
         assert permit.ref == parent_of(permit.ref, name), "the permit must be for what will hold the schema"
         if permit.authority.child(permit.node.id, ObjectType.SCHEMA, segments[-1]) is not None:
-            raise AlreadyExists(f"schema '{clip(name)}' already exists", about=ObjectType.SCHEMA)
+            taken = ObjectRef(permit.ref.metalake, ObjectType.SCHEMA, (permit.ref.path[0], name))
+            raise AlreadyExists(f"schema '{clip(name)}' already exists", about=ObjectType.SCHEMA, ref=taken)
         self.catalogs.adapter(permit).create_schema(segments, comment, properties)
         with self.kernel.change(permit) as tx:
             made = created(

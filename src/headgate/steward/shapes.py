@@ -29,7 +29,8 @@ class Shapes:
         """
         if location is not None and location in self._at:
             return self._at[location]
-        catalog = next(id for id, _ in table.chain if authority.objects[id].type is ObjectType.CATALOG)
+        levels = (authority.objects[id] for id, _ in table.chain)
+        catalog = next(level for level in levels if level.type is ObjectType.CATALOG)
         try:
             adapter = self.catalogs.opened(catalog)
             if not isinstance(adapter, IcebergCatalog):

@@ -1,6 +1,6 @@
 """Tables: made, loaded, changed and dropped in the catalog they live in, under the permits of their object."""
 
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -8,7 +8,7 @@ from headgate.catalogs import TableCatalog
 from headgate.catalogs.interface import Place, Staged
 from headgate.decide import Op, visible
 from headgate.model import tables as t
-from headgate.model.errors import AlreadyExists, IllegalArgument, NotFound, Unsupported
+from headgate.model.errors import AlreadyExists, IllegalArgument, NameTaken, NotFound, Unsupported
 from headgate.model.objects import SCHEMA_SEPARATOR, ObjectRef, ObjectType, checked_name, clip
 from headgate.model.principals import Audit
 from headgate.steward import seen
@@ -17,7 +17,7 @@ from headgate.steward.kernel import Kernel
 from headgate.steward.lenses import Lenses, Seen
 from headgate.steward.ownership import created
 from headgate.steward.permits import Permit
-from headgate.store import objects
+from headgate.store import Write, objects
 
 
 class KeptTable(msgspec.Struct, frozen=True):
@@ -36,18 +36,19 @@ class Tables:
     def list(self, permit: Permit) -> list[ObjectRef]:
         """Those in the schema that the caller may see, by name."""
         self.adapter(permit)
-        nodes = permit.authority.children_of(permit.node.id, ObjectType.TABLE)
-        shown = visible(permit.authority, permit.caller, Op.LIST_TABLES, nodes)
+        authority = self.catalogs.seen(permit)
+        nodes = authority.children_of(permit.node.id, ObjectType.TABLE)
+        shown = visible(authority, permit.caller, Op.LIST_TABLES, nodes)
         return [permit.ref.child(ObjectType.TABLE, name) for name in sorted(node.name for node in shown)]
 
     def create(self, permit: Permit, definition: t.TableDefinition) -> KeptTable:
         """Make a table in the schema of the permit; who makes it becomes its owner."""
         name = checked_name(definition.name, "table")
         adapter = self.adapter(permit)
-        if permit.authority.child(permit.node.id, ObjectType.TABLE, name) is not None:
-            raise AlreadyExists(f"table '{clip(name)}' already exists", about=ObjectType.TABLE)
+        free(permit, ObjectType.TABLE, name)
         staged = adapter.create_table(place_in(permit, name), definition)
         with self.kernel.change(permit) as tx, Abandoned(staged):
+            untaken(tx, permit.node.id, ObjectType.TABLE, name)
             record = created(tx, permit, ObjectType.TABLE, name)
             staged.commit(tx, record.id)
         return KeptTable(staged.result, record.audit)
@@ -78,6 +79,8 @@ class Tables:
         with self.kernel.change(*permits) as tx, Abandoned(staged):
             staged.commit(tx, before.id)
             target = None if into is None else into[1].node.id
+            if name is not None:
+                untaken(tx, before.parent if target is None else target, ObjectType.TABLE, name)
             objects.alter(tx, before, parent=target, name=name)
             record = objects.present(tx, before.id)
         definition = msgspec.structs.replace(staged.result.definition, name=record.name)
@@ -127,14 +130,34 @@ def _segments(schema: ObjectRef) -> tuple[str, ...]:
     return tuple(schema.name.split(SCHEMA_SEPARATOR))
 
 
-def place_in(permit: Permit, name: str) -> Place:
-    """Where a new table goes, in the schema of a permit."""
-    return Place(_segments(permit.ref), name)
+def place_in(permit: Permit, name: str, type: ObjectType = ObjectType.TABLE) -> Place:
+    """Where a new table or view goes, in the schema of a permit."""
+    return Place(_segments(permit.ref), name, type=type)
 
 
 def place_of(permit: Permit) -> Place:
-    """Where the table of a permit is."""
-    return Place(_segments(permit.ref.parent), permit.ref.name, permit.node.id)
+    """Where the table or view of a permit is."""
+    return Place(_segments(permit.ref.parent), permit.ref.name, permit.node.id, permit.ref.type)
+
+
+_OTHER: Final = {ObjectType.TABLE: ObjectType.VIEW, ObjectType.VIEW: ObjectType.TABLE}
+"""What has its names in common with what: engines look tables and views up by the same name."""
+
+
+def free(permit: Permit, type: ObjectType, name: str) -> None:
+    """Say early that the name of a new table or view is taken or impossible; `untaken` makes sure in the change."""
+    checked_name(name, type.value)
+    for each in (type, _OTHER[type]):
+        if permit.authority.child(permit.node.id, each, name) is not None:
+            kind = AlreadyExists if each is type else NameTaken
+            raise kind(f"{each} '{clip(name)}' already exists", about=each, ref=permit.ref.child(each, name))
+
+
+def untaken(tx: Write, schema: int, type: ObjectType, name: str) -> None:
+    """Refuse a name that a view has, for a table, and the other way round; its own type is for the store to refuse."""
+    other = _OTHER[type]
+    if objects.find(tx, schema, other, name) is not None:
+        raise NameTaken(f"{other} '{clip(name)}' already exists", about=other)
 
 
 def _check_seen(view: Seen, changes: tuple[t.TableChange, ...]) -> None:

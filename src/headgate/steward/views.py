@@ -1,78 +1,97 @@
-"""Views: columns, and one SQL text for each dialect."""
-
-from typing import Any
+"""Views as Gravitino's clients see them; what a view is stands in its Iceberg document, whoever wrote it."""
 
 import msgspec
 
-from headgate.decide import Op
-from headgate.model.errors import AlreadyExists, IllegalArgument
-from headgate.model.objects import ObjectType, clip
-from headgate.model.tables import Column, checked_depth
-from headgate.steward.catalogs import Catalogs
-from headgate.steward.leaves import Leaves
+from headgate.catalogs.iceberg import view_descriptions
+from headgate.catalogs.iceberg.view_descriptions import MAY_LOSE_DIALECTS
+from headgate.decide import Node, Op, visible
+from headgate.model.objects import ObjectType
+from headgate.model.principals import Audit
+from headgate.model.views import ViewBody
+from headgate.steward.iceberg import Commit, Documents, Json
 from headgate.steward.permits import Permit
 from headgate.steward.updates import Updates
-from headgate.store import Write, objects
-from headgate.store.records import ObjectRecord
+from headgate.store import objects
 
 
-class Representation(msgspec.Struct, frozen=True):
-    """The text of a view in one dialect."""
+class KeptView(msgspec.Struct, frozen=True):
+    """A view as its document has it, with who made and changed it as Headgate knows."""
 
-    dialect: str
-    sql: str
-    type: str = "sql"
-
-
-class ViewBody(msgspec.Struct, frozen=True, rename="camel"):
-    """What a view is: replaced as a whole."""
-
-    representations: tuple[Representation, ...]
-    columns: tuple[Column, ...] | None = None
-    default_catalog: str | None = None
-    default_schema: str | None = None
-
-    def checked(self) -> dict[str, Any]:
-        """The body as it is kept, or a refusal."""
-        if not self.representations:
-            raise IllegalArgument("a view needs at least one representation")
-        for representation in self.representations:
-            if representation.type.lower() != "sql":
-                raise IllegalArgument(
-                    f"'{clip(representation.type)}' is not a kind of representation", hint="use sql"
-                )
-            if not representation.dialect.strip() or not representation.sql.strip():
-                raise IllegalArgument("a representation needs a dialect and its SQL")
-        dialects = [representation.dialect for representation in self.representations]
-        names = [column.name for column in self.columns or ()]
-        for what, words in (("dialect", dialects), ("column", names)):
-            twice = next((word for word in words if words.count(word) > 1), None)
-            if twice is not None:
-                raise IllegalArgument(f"the view has the {what} '{clip(twice)}' twice")
-        for column in self.columns or ():
-            checked_depth(column.type)
-        kept: dict[str, Any] = msgspec.to_builtins(self)
-        return {**kept, "columns": kept["columns"] or []}
+    name: str
+    comment: str | None
+    properties: dict[str, str]
+    body: ViewBody
+    audit: Audit
 
 
-class Views(Leaves):
-    def __init__(self, catalogs: Catalogs) -> None:
-        super().__init__(catalogs, ObjectType.VIEW, Op.LIST_VIEWS)
+class Views:
+    def __init__(self, documents: Documents) -> None:
+        self.documents = documents
+        self.kernel = documents.kernel
+
+    def nodes(self, permit: Permit) -> list[Node]:
+        """Those in the schema that the caller may see, by name."""
+        authority = self.documents.tables.catalogs.seen(permit)
+        every = authority.children_of(permit.node.id, ObjectType.VIEW)
+        seen = visible(authority, permit.caller, Op.LIST_VIEWS, every)
+        return sorted(seen, key=lambda node: node.name)
 
     def define(
         self, permit: Permit, name: str, comment: str | None, properties: dict[str, str], view: ViewBody
-    ) -> ObjectRecord:
-        kept = view.checked()
+    ) -> KeptView:
+        """Make a view in the permit's schema; who makes it becomes its owner."""
+        view.checked()
+        definition = view_descriptions.definition(view, comment, properties)
+        made = self.documents.create(permit, ObjectType.VIEW, name, definition)
+        with self.kernel.store.read() as read:
+            record = objects.find(read, permit.node.id, ObjectType.VIEW, name)
+            assert record is not None, "it was just made"
+        return _told(name, made.metadata, record.audit)
 
-        def body(tx: Write) -> dict[str, Any]:
-            # Engines look tables and views up by the same name.
-            if objects.find(tx, permit.node.id, ObjectType.TABLE, name) is not None:
-                raise AlreadyExists(f"a table '{clip(name)}' already exists", about=ObjectType.VIEW)
-            return kept
+    def load(self, permit: Permit) -> KeptView:
+        with self.kernel.store.read() as read:
+            record = objects.present(read, permit.node.id)
+        return _told(record.name, self.documents.load(permit).metadata, record.audit)
 
-        return self.create(permit, name, comment, properties, body)
-
-    def redefine(self, permit: Permit, updates: Updates, view: ViewBody | None) -> ObjectRecord:
+    def redefine(self, permit: Permit, updates: Updates, view: ViewBody | None) -> KeptView:
         """Rename a view, change its properties, or replace what it is."""
-        kept = None if view is None else view.checked()
-        return self.alter(permit, updates, None if kept is None else lambda body: kept)
+        if view is not None:
+            view.checked()
+        changes = _updates(self.documents.load(permit).metadata, updates, view)
+        document = self.documents.commit(
+            [Commit(permit, None, [], changes)], name=updates.name or permit.ref.name
+        )[0]
+        with self.kernel.store.read() as read:
+            record = objects.present(read, permit.node.id)
+        return _told(record.name, document.metadata, record.audit)
+
+    def drop(self, permit: Permit) -> None:
+        self.documents.drop_view(permit)
+
+
+def _updates(document: Json, updates: Updates, view: ViewBody | None) -> list[Json]:
+    properties = dict(updates.properties)
+    if updates.comment is not None:
+        properties["comment"] = updates.comment or None
+    put = {key: value for key, value in properties.items() if value is not None}
+    gone = [key for key, value in properties.items() if value is None]
+    changes: list[Json] = []
+    if view is not None:
+        # Gravitino's clients replace a view as a whole, its dialects included.
+        kept = document.get("properties", {}).get(MAY_LOSE_DIALECTS)
+        changes.append({"action": "set-properties", "updates": {MAY_LOSE_DIALECTS: "true"}})
+        changes += view_descriptions.replacement(view)
+        if kept is None:
+            changes.append({"action": "remove-properties", "removals": [MAY_LOSE_DIALECTS]})
+        else:
+            changes.append({"action": "set-properties", "updates": {MAY_LOSE_DIALECTS: kept}})
+    if put:
+        changes.append({"action": "set-properties", "updates": put})
+    if gone:
+        changes.append({"action": "remove-properties", "removals": gone})
+    return changes
+
+
+def _told(name: str, document: Json, audit: Audit) -> KeptView:
+    body, comment, properties = view_descriptions.told(document)
+    return KeptView(name, comment, properties, body, audit)

@@ -1,5 +1,6 @@
 """The audit trail: every decision that mattered, with who, what, when, why and at which revision."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -28,15 +29,24 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
 
 def add(connection: Connection, event: Event) -> None:
     """Keep an event together with the change it tells of."""
+    connection.execute(insert(t.audit).values(_values(event)))
+
+
+def _values(event: Event) -> dict[str, Any]:
     values = {field: getattr(event, field) for field in event.__struct_fields__ if field != "id"}
-    values |= {"at": now(), "details": msgspec.json.encode(event.details)}
-    connection.execute(insert(t.audit).values(values))
+    return {**values, "at": event.at or now(), "details": msgspec.json.encode(event.details)}
 
 
 def record(store: Store, event: Event) -> None:
     """Keep an event by itself: a refusal is kept although nothing else changed."""
     with store.append() as connection:
         add(connection, event)
+
+
+def record_all(store: Store, events: Sequence[Event]) -> None:
+    """Keep events in one transaction, in their order."""
+    with store.append() as connection:
+        connection.execute(insert(t.audit), [_values(event) for event in events])
 
 
 def query(

@@ -202,6 +202,38 @@ tokens = Table(
     Column("revoked_at", String(32)),
 )
 
+plans = Table(
+    "plans",
+    metadata,
+    Column("id", String(64), primary_key=True),
+    Column("object", Id, nullable=False),
+    Column("user", Name, nullable=False),
+    Column("status", String(16), nullable=False),
+    Column("view", LargeBinary, nullable=False),
+    Column("answer", LargeBinary),
+    Column("expires_at", String(32), nullable=False, index=True),
+    comment="Scan plans that took longer than a client waits: asked for again by whoever asked first, of any process",
+)
+
+answers = Table(
+    "answers",
+    metadata,
+    Column("key", String(64), primary_key=True),
+    Column("request", String(64), nullable=False),
+    Column("status", Integer, nullable=False),
+    Column("answer", LargeBinary, nullable=False),
+    Column("expires_at", String(32), nullable=False, index=True),
+    comment="Answers to requests that carried an idempotency key",
+)
+
+keys = Table(
+    "keys",
+    metadata,
+    Column("name", String(64), primary_key=True),
+    Column("value", LargeBinary, nullable=False),
+    comment="Secrets that the server made for itself and that all its processes share",
+)
+
 audit = Table(
     "audit",
     metadata,
@@ -215,5 +247,63 @@ audit = Table(
     Column("allowed", Boolean, nullable=False),
     Column("revision", BigInteger),
     Column("details", LargeBinary, nullable=False),
+    sqlite_autoincrement=True,
+)
+
+sync_pushes = Table(
+    "sync_pushes",
+    metadata,
+    Column("id", Id, primary_key=True, autoincrement=True),
+    Column("target", Name, nullable=False, index=True),
+    Column("source", Name, nullable=False),
+    Column("mode", String(16), nullable=False),
+    Column("state", String(16), nullable=False),
+    Column("actor", Name, nullable=False),
+    Column("started_at", String(32), nullable=False),
+    Column("ended_at", String(32)),
+    comment="Pushes of policies to other systems: running, done, failed or undone",
+    sqlite_autoincrement=True,
+)
+
+sync_steps = Table(
+    "sync_steps",
+    metadata,
+    Column("push", Id, ForeignKey("sync_pushes.id"), primary_key=True),
+    Column("position", Integer, primary_key=True, autoincrement=False),
+    Column("before", LargeBinary),
+    Column("after", LargeBinary),
+    Column("owned", Boolean, nullable=False),
+    Column("outcome", String(32)),
+    Column("detail", Text),
+    comment="What a push changes, one fact each: what was there before, what is there after, what became of it",
+)
+
+sync_marks = Table(
+    "sync_marks",
+    metadata,
+    Column("target", Name, primary_key=True),
+    Column("digest", String(64), primary_key=True),
+    Column("fact", LargeBinary, nullable=False),
+    comment="What pushes put into a target and may therefore take away again",
+)
+
+sync_locks = Table(
+    "sync_locks",
+    metadata,
+    Column("target", Name, primary_key=True),
+    Column("holder", String(64), nullable=False),
+    Column("until", String(32), nullable=False),
+    comment="One push at a time per target",
+)
+
+sync_snapshots = Table(
+    "sync_snapshots",
+    metadata,
+    Column("id", Id, primary_key=True, autoincrement=True),
+    Column("name", Name, nullable=False, index=True),
+    Column("version", String(64), nullable=False),
+    Column("at", String(32), nullable=False),
+    Column("document", LargeBinary, nullable=False),
+    comment="Policy snapshots that were fetched, and the last common one of each pair that is kept in step",
     sqlite_autoincrement=True,
 )

@@ -40,20 +40,31 @@ def made(definition: t.TableDefinition, location: str, id: uuid.UUID) -> Json:
             f"Iceberg tables have no '{clip(definition.distribution.strategy)}' distribution",
             hint="use none; a bucket partitioning spreads rows by hash",
         )
-    schema = _told(lambda: _schema(definition.columns))
+    schema = schema_of(definition.columns)
     spec = layout.to_spec(definition.partitioning, schema)
     order = layout.to_sort_order(definition.sort_orders, schema)
     layout.checked_compatible(spec, order, schema)
     properties = checked_table_properties(definition.properties, location)
     if definition.comment:
         properties[COMMENT] = definition.comment
-    return table_metadata.create(
-        location,
-        schema.model_dump(mode="json"),
-        partition_spec=spec.model_dump(mode="json"),
-        write_order=order.model_dump(mode="json"),
-        properties=properties,
-        id=id,
+    request = {
+        "schema": schema.model_dump(mode="json"),
+        "partition-spec": spec.model_dump(mode="json"),
+        "write-order": order.model_dump(mode="json"),
+        "properties": properties,
+    }
+    return table_metadata.create(location, request, id)
+
+
+def schema_of(columns: tuple[t.Column, ...]) -> Schema:
+    """A schema with field ids in order, or a refusal of a type that Iceberg does not have."""
+    return _told(lambda: _schema(columns))
+
+
+def told_columns(schema: Schema) -> tuple[t.Column, ...]:
+    return tuple(
+        t.Column(field.name, from_iceberg(field.field_type), field.doc, not field.required)
+        for field in schema.fields
     )
 
 
@@ -87,10 +98,7 @@ def told(name: str, document: Json, metadata_location: str | None) -> t.LoadedTa
     return t.LoadedTable(
         t.TableDefinition(
             name,
-            tuple(
-                t.Column(field.name, from_iceberg(field.field_type), field.doc, not field.required)
-                for field in schema.fields
-            ),
+            told_columns(schema),
             metadata.properties.get(COMMENT),
             {
                 **{key: value for key, value in metadata.properties.items() if key != COMMENT},

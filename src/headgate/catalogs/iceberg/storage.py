@@ -1,6 +1,7 @@
 """Files: the storage that a warehouse names, and reading, writing and deleting there."""
 
 import gzip
+import os
 import threading
 from collections import OrderedDict
 from typing import Any, Final
@@ -9,7 +10,7 @@ import orjson
 from pyarrow.fs import FileSelector
 from pyiceberg.io.pyarrow import PyArrowFileIO
 
-from headgate.model.errors import ConnectionFailed, HeadgateError, IllegalArgument
+from headgate.model.errors import ConnectionFailed, IllegalArgument, NotFound
 
 Json = dict[str, Any]
 
@@ -71,8 +72,9 @@ class Storage:
 
     def read(self, location: str) -> Json:
         """A metadata document. One never changes once it is written, so it is read from storage once."""
+        kept = _kept.get(location) if _still_there(location) else None
         try:
-            found = orjson.loads(_kept.get(location) or self._fetch(location))
+            found = orjson.loads(kept or self._fetch(location))
         except orjson.JSONDecodeError as error:
             raise IllegalArgument("the table's metadata file is not JSON", hint=str(error)[:200]) from None
         if not isinstance(found, dict):
@@ -84,8 +86,10 @@ class Storage:
             with self.io.new_input(location).open() as stream:
                 data: bytes = stream.read()
         except FileNotFoundError as error:
-            raise HeadgateError(
-                "the table's metadata file is missing from its storage", hint="restore it from a backup"
+            raise NotFound(
+                f"Failed to open input stream for file: {location}",
+                hint="the metadata file is missing from its storage: restore it from a backup",
+                about="metadata-file",
             ) from error
         except OSError as error:
             raise _unreachable(error) from error
@@ -129,6 +133,15 @@ class Storage:
             self.io.delete(location)
         except OSError as error:
             raise _unreachable(error) from error
+
+
+def _still_there(location: str) -> bool:
+    """Whether a local file is still there: nearly free to ask, and a lost one is told instead of hidden by memory.
+
+    Remote files are believed to be there, as asking costs as much as reading them.
+    """
+    path = location.removeprefix("file://").removeprefix("file:")
+    return not path.startswith("/") or os.path.exists(path)
 
 
 def _unreachable(error: OSError) -> ConnectionFailed:

@@ -6,8 +6,12 @@ import uuid
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
+from pyiceberg.exceptions import ValidationError
+from pyiceberg.table.metadata import TableMetadataUtil
+
 from headgate.catalogs.iceberg import schema as schemas
 from headgate.model.errors import Conflict, IllegalArgument
+from headgate.model.objects import clip
 
 Json = dict[str, Any]
 
@@ -43,24 +47,16 @@ def empty(format_version: int = DEFAULT_FORMAT_VERSION) -> Json:
     }
 
 
-def create(
-    location: str,
-    schema: Any,
-    *,
-    partition_spec: Json | None = None,
-    write_order: Json | None = None,
-    properties: dict[str, str] | None = None,
-    id: uuid.UUID | None = None,
-) -> Json:
-    """The first metadata of a table, with field ids of its own giving."""
-    kept = dict(properties or {})
+def create(location: str, definition: Json, id: uuid.UUID) -> Json:
+    """The first metadata of a table that a create request defines, with field ids of its own giving."""
+    kept = dict(strings(definition.get("properties") or {}))
     version = _format_version(kept.pop("format-version", str(DEFAULT_FORMAT_VERSION)))
-    fresh, became, last_column = schemas.fresh(schemas.checked(schema))
+    fresh, became, last_column = schemas.fresh(schemas.checked(definition.get("schema")))
     table = empty(version)
-    spec = _fresh_spec(partition_spec, became)
-    order = _fresh_order(write_order, became)
+    spec = _fresh_spec(definition.get("partition-spec"), became)
+    order = _fresh_order(definition.get("write-order"), became)
     table |= {
-        "table-uuid": str(id or uuid.uuid4()),
+        "table-uuid": str(id),
         "location": location,
         "last-column-id": last_column,
         "current-schema-id": 0,
@@ -75,6 +71,14 @@ def create(
     if version >= 3:
         table["next-row-id"] = 0
     return finished(table)
+
+
+def checked(document: Json) -> None:
+    """Refuse a document that is not the metadata of a table."""
+    try:
+        TableMetadataUtil.parse_obj(document)
+    except (ValueError, ValidationError, NotImplementedError, TypeError, KeyError) as error:
+        raise IllegalArgument(f"Iceberg refuses: {clip(str(error), 300)}") from None
 
 
 def applied(base: Json, updates: Iterable[Json]) -> Json:
@@ -231,7 +235,7 @@ class _Draft:
 
     def _set_properties(self, update: Json) -> None:
         values = update.get("updates", update.get("updated"))
-        self.table["properties"] = {**self.table["properties"], **_strings(values)}
+        self.table["properties"] = {**self.table["properties"], **strings(values)}
         version = self.table["properties"].pop("format-version", None)
         if version is not None:
             self._upgrade_format_version({"format-version": _format_version(version)})
@@ -393,7 +397,6 @@ class _Draft:
         name = update["ref-name"]
         if name == MAIN:
             self.table["current-snapshot-id"] = None
-            self.table["snapshot-log"] = []
         self.table["refs"] = {key: ref for key, ref in self.table["refs"].items() if key != name}
 
     def _remove_snapshots(self, update: Json) -> None:
@@ -483,7 +486,7 @@ def _same_spec(one: list[Json], other: list[Json]) -> bool:
     return bare(one) == bare(other)
 
 
-def _strings(values: Any) -> dict[str, str]:
+def strings(values: Any) -> dict[str, str]:
     if not isinstance(values, dict) or not all(isinstance(v, str) for v in values.values()):
         raise IllegalArgument("properties are a map from text to text")
     return values

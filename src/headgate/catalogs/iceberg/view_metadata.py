@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from headgate.catalogs.iceberg import schema as schemas
-from headgate.catalogs.iceberg.table_metadata import LAST_ADDED, find, now_ms
+from headgate.catalogs.iceberg.table_metadata import LAST_ADDED, find, now_ms, strings
 from headgate.model.errors import Conflict, IllegalArgument
 
 Json = dict[str, Any]
@@ -14,10 +14,13 @@ VERSION_HISTORY: Final = 10
 """How many versions a view keeps, unless its property version.history.num-entries says otherwise."""
 
 
-def create(location: str, schema: Any, version: Json, properties: dict[str, str] | None = None) -> Json:
-    """The first metadata of a view."""
+def create(location: str, definition: Json, id: uuid.UUID) -> Json:
+    """The first metadata of a view that a create request defines."""
+    version = definition.get("view-version")
+    if not isinstance(version, dict):
+        raise IllegalArgument("the view has no view-version")
     base: Json = {
-        "view-uuid": str(uuid.uuid4()),
+        "view-uuid": str(id),
         "format-version": 1,
         "location": location,
         "properties": {},
@@ -28,12 +31,40 @@ def create(location: str, schema: Any, version: Json, properties: dict[str, str]
     return applied(
         base,
         [
-            {"action": "set-properties", "updates": dict(properties or {})},
-            {"action": "add-schema", "schema": schema},
+            {"action": "set-properties", "updates": definition.get("properties") or {}},
+            {"action": "add-schema", "schema": definition.get("schema")},
             {"action": "add-view-version", "view-version": {**version, "schema-id": LAST_ADDED}},
             {"action": "set-current-view-version", "view-version-id": LAST_ADDED},
         ],
     )
+
+
+def checked(document: Json) -> None:
+    """Refuse a document that is not the metadata of a view."""
+    try:
+        uuid.UUID(document["view-uuid"])
+        if document["format-version"] != 1:
+            raise IllegalArgument(f"Unsupported view format version: {document['format-version']}")
+        for schema in document["schemas"]:
+            schemas.checked(schema)
+        current = find(document["versions"], "version-id", document["current-version-id"])
+        find(document["schemas"], "schema-id", current["schema-id"])
+        for version in document["versions"]:
+            _checked_version(version)
+        if not isinstance(document["version-log"], list):
+            raise TypeError("version-log")
+        strings(document.get("properties", {}))
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise IllegalArgument(f"the view's metadata cannot be read: {error}") from None
+
+
+def _checked_version(version: Json) -> None:
+    namespace = version["default-namespace"]
+    if not isinstance(namespace, list) or not all(isinstance(level, str) for level in namespace):
+        raise TypeError("default-namespace is a list of names")
+    for representation in version["representations"]:
+        if representation["type"] == "sql" and not (representation["sql"] and representation["dialect"]):
+            raise TypeError("a representation needs a dialect and its SQL")
 
 
 def applied(base: Json, updates: Iterable[Json]) -> Json:
@@ -87,7 +118,7 @@ class _Draft:
             case "set-location":
                 self.view["location"] = str(update["location"]).rstrip("/")
             case "set-properties":
-                self.view["properties"] = {**self.view["properties"], **update["updates"]}
+                self.view["properties"] = {**self.view["properties"], **strings(update["updates"])}
             case "remove-properties":
                 gone = set(update["removals"])
                 self.view["properties"] = {k: v for k, v in self.view["properties"].items() if k not in gone}
@@ -109,6 +140,7 @@ class _Draft:
         self.added["schema"] = alike
 
     def _add_version(self, version: Json) -> None:
+        _checked_version(version)
         schema = version["schema-id"]
         if schema == LAST_ADDED:
             if "schema" not in self.added:
@@ -116,8 +148,9 @@ class _Draft:
             schema = self.added["schema"]
         find(self.view["schemas"], "schema-id", schema)
         dialects = [r["dialect"].lower() for r in version["representations"] if r.get("type") == "sql"]
-        if len(set(dialects)) != len(dialects):
-            raise IllegalArgument("Invalid view version: Cannot add multiple queries for dialect")
+        twice = next((dialect for dialect in dialects if dialects.count(dialect) > 1), None)
+        if twice is not None:
+            raise IllegalArgument(f"Invalid view version: Cannot add multiple queries for dialect {twice}")
         version = {**version, "schema-id": schema}
         known = self.view["versions"]
         bare = {k: v for k, v in version.items() if k not in ("version-id", "timestamp-ms")}

@@ -9,9 +9,9 @@ from headgate.doors.gravitino import wire
 from headgate.doors.routing import Call, Routes
 from headgate.model.objects import ObjectType
 from headgate.model.secrets import without_secrets
+from headgate.model.views import ViewBody
 from headgate.steward.updates import checked_properties
-from headgate.steward.views import ViewBody
-from headgate.store.records import ObjectRecord
+from headgate.steward.views import KeptView
 
 routes = Routes("/api/metalakes/{metalake}/catalogs/{catalog}/schemas/{schema}/views")
 
@@ -32,18 +32,18 @@ class Alter(msgspec.Struct, frozen=True):
     updates: list[wire.Rename | wire.SetProperty | wire.RemoveProperty | ReplaceView]
 
 
-def shown(record: ObjectRecord) -> dict[str, Any]:
-    body = record.body
+def shown(view: KeptView) -> dict[str, Any]:
+    body = view.body
     return wire.present(
         {
-            "name": record.name,
-            "comment": record.comment or None,
-            "columns": [wire.present(column) for column in body["columns"]],
-            "representations": body["representations"],
-            "defaultCatalog": body["defaultCatalog"],
-            "defaultSchema": body["defaultSchema"],
-            "properties": without_secrets(record.properties),
-            "audit": wire.audit(record.audit),
+            "name": view.name,
+            "comment": view.comment or None,
+            "columns": [wire.present(msgspec.to_builtins(column)) for column in body.columns or ()],
+            "representations": body.representations,
+            "defaultCatalog": body.default_catalog,
+            "defaultSchema": body.default_schema,
+            "properties": without_secrets(view.properties),
+            "audit": wire.audit(view.audit),
         }
     )
 

@@ -2,11 +2,11 @@
 
 from typing import Final
 
-from headgate.doors.iceberg import config, errors, namespaces, tables
+from headgate.doors.iceberg import config, errors, metrics, namespaces, oauth, scans, tables, views
 from headgate.doors.routing import Answer, Route
 from headgate.model.errors import HeadgateError
 
-PARTS: Final = (config, namespaces, tables)
+PARTS: Final = (config, oauth, namespaces, tables, views, scans, metrics)
 
 
 class IcebergDoor:

@@ -2,9 +2,12 @@
 
 from typing import Any, Final
 
+from headgate.decide import Op, visible
+from headgate.decide.verdict import allowed
 from headgate.doors.routing import Answer
 from headgate.model import errors as e
-from headgate.model.objects import ObjectType
+from headgate.model.objects import SCHEMA_SEPARATOR, ObjectRef, ObjectType, clip
+from headgate.steward.findings import Finding, Refused
 
 
 class Unprocessable(e.HeadgateError):
@@ -13,7 +16,8 @@ class Unprocessable(e.HeadgateError):
 
 _MEANING: Final[tuple[tuple[type[e.HeadgateError], tuple[int, str]], ...]] = (
     (Unprocessable, (422, "UnprocessableEntityException")),
-    (e.IllegalArgument, (400, "BadRequestException")),
+    (e.Damaged, (422, "UnprocessableEntityException")),
+    (e.IllegalArgument, (400, "IllegalArgumentException")),
     (e.Unauthenticated, (401, "NotAuthorizedException")),
     (e.Forbidden, (403, "ForbiddenException")),
     (e.NotFound, (404, "NotFoundException")),
@@ -40,8 +44,22 @@ _MISSING: Final = {
 }
 
 
+_WORDS: Final = {
+    ObjectType.METALAKE: "Metalake",
+    ObjectType.CATALOG: "Warehouse",
+    ObjectType.SCHEMA: "Namespace",
+    ObjectType.TABLE: "Table",
+    ObjectType.VIEW: "View",
+}
+
+_LISTS: Final = {ObjectType.TABLE: Op.LIST_TABLES, ObjectType.VIEW: Op.LIST_VIEWS}
+
+
 def error(error: e.HeadgateError) -> Answer:
     """The answer for an error."""
+    if isinstance(error, Refused) and _unknowable(error.finding):
+        # INVARIANT: the very answer that a missing table gets, so nobody learns which of the two it is.
+        error = e.NotFound("", about=error.finding.ref.type, ref=error.finding.ref)
     status, type = next(meaning for kind, meaning in _MEANING if isinstance(error, kind))
     if isinstance(error, e.NotFound) and error.about in _MISSING:
         type = _MISSING[error.about]
@@ -50,7 +68,37 @@ def error(error: e.HeadgateError) -> Answer:
         headers["WWW-Authenticate"] = "Bearer"
     if status == 503:
         headers["Retry-After"] = "2"
-    return Answer(body(str(error), type, status), status, headers)
+    return Answer(body(_message(error), type, status), status, headers)
+
+
+def _unknowable(finding: Finding) -> bool:
+    """Whether a table or view that was refused must not be known to exist: no list would show it to the caller."""
+    lists = _LISTS.get(finding.ref.type)
+    if lists is None:
+        return False
+    if not finding.exists:
+        return True
+    above = finding.authority.objects[finding.node.parent]
+    may_list = allowed(finding.authority, finding.caller, lists, above)
+    return not may_list or not any(visible(finding.authority, finding.caller, lists, [finding.node]))
+
+
+def _message(error: e.HeadgateError) -> str:
+    """Clients recognise some errors by their words, which are Iceberg's own."""
+    ref = error.ref
+    if ref is not None and ref.type in _WORDS:
+        if isinstance(error, e.NotFound):
+            return f"{_WORDS[ref.type]} does not exist: {_name(ref)}"
+        if isinstance(error, e.NameTaken):
+            return f"{_WORDS[ref.type]} with same name already exists: {_name(ref)}"
+        if isinstance(error, e.AlreadyExists):
+            return f"{_WORDS[ref.type]} already exists: {_name(ref)}"
+    return str(error)
+
+
+def _name(ref: ObjectRef) -> str:
+    parts = ref.path[1:] if len(ref.path) > 1 else ref.path or (ref.metalake,)
+    return clip(".".join(part.replace(SCHEMA_SEPARATOR, ".") for part in parts), 300)
 
 
 def body(message: str, type: str, code: int) -> dict[str, Any]:

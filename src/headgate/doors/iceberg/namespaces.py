@@ -7,6 +7,7 @@ import msgspec
 from headgate.decide import Op
 from headgate.doors.iceberg import wire
 from headgate.doors.iceberg.errors import Unprocessable
+from headgate.doors.iceberg.once import done_before, once
 from headgate.doors.routing import Answer, Call, Routes
 from headgate.model.objects import ObjectRef, ObjectType
 from headgate.steward.schemas import parent_of
@@ -49,6 +50,7 @@ def list_namespaces(call: Call) -> Any:
 
 
 @routes.on("POST", "", Op.CREATE_SCHEMA, _holder, body=Create)
+@once
 def create_namespace(call: Call) -> Any:
     """Create a namespace."""
     body: Create = call.body
@@ -71,7 +73,8 @@ def namespace_exists(call: Call) -> Any:
     return Answer(status=204)
 
 
-@routes.on("DELETE", "/{namespace}", Op.DROP_SCHEMA, wire.namespace)
+@routes.on("DELETE", "/{namespace}", Op.DROP_SCHEMA, wire.namespace, absent=done_before("drop_namespace"))
+@once
 def drop_namespace(call: Call) -> Any:
     """Drop an empty namespace."""
     call.steward.schemas.drop(call.permit, cascade=False)
@@ -79,6 +82,7 @@ def drop_namespace(call: Call) -> Any:
 
 
 @routes.on("POST", "/{namespace}/properties", Op.ALTER_SCHEMA, wire.namespace, body=UpdateProperties)
+@once
 def update_properties(call: Call) -> Any:
     """Set and remove properties of a namespace."""
     body: UpdateProperties = call.body

@@ -8,11 +8,13 @@ import msgspec
 from headgate.catalogs.interface import Document
 from headgate.decide import Op
 from headgate.doors.iceberg import wire
+from headgate.doors.iceberg.once import done_before, once
 from headgate.doors.routing import Answer, Call, Routes
-from headgate.model.errors import IllegalArgument
-from headgate.model.objects import ObjectRef, ObjectType
+from headgate.model.errors import AlreadyExists, IllegalArgument
+from headgate.model.objects import ObjectRef, ObjectType, clip
 from headgate.steward import Permit
 from headgate.steward.iceberg import Commit
+from headgate.steward.reads import Circumstances, Loaded
 
 routes = Routes("/iceberg/v1/{prefix}")
 
@@ -69,6 +71,7 @@ def list_tables(call: Call) -> Any:
 
 
 @routes.on("POST", "/namespaces/{namespace}/tables", Op.CREATE_TABLE, wire.namespace, body=Create)
+@once
 def create_table(call: Call) -> Any:
     """Create a table, or say what it would be for a client that stages it."""
     body: Create = call.body
@@ -79,11 +82,13 @@ def create_table(call: Call) -> Any:
         "write-order": body.write_order,
         "properties": body.properties,
     }
-    make = call.steward.iceberg.stage if body.stage_create else call.steward.iceberg.create
-    return result(make(call.permit, body.name, definition))
+    if body.stage_create:
+        return result(call.steward.iceberg.stage(call.permit, body.name, definition))
+    return result(call.steward.iceberg.create(call.permit, ObjectType.TABLE, body.name, definition))
 
 
 @routes.on("POST", "/namespaces/{namespace}/register", Op.CREATE_TABLE, wire.namespace, body=Register)
+@once
 def register_table(call: Call) -> Any:
     """Take over a table by its metadata file."""
     body: Register = call.body
@@ -91,22 +96,33 @@ def register_table(call: Call) -> Any:
         raise IllegalArgument(
             "overwrite is not supported when registering a table", hint="drop the table first"
         )
-    return result(call.steward.iceberg.register(call.permit, body.name, body.metadata_location))
+    registered = call.steward.iceberg.register(
+        call.permit, ObjectType.TABLE, body.name, body.metadata_location
+    )
+    return result(registered)
 
 
-@routes.on("GET", _TABLE, Op.LOAD_TABLE, table, query=("snapshots",))
+@routes.on("GET", _TABLE, Op.LOAD_TABLE, table, query=("snapshots", "referenced-by"))
 def load_table(call: Call) -> Any:
     """Load a table."""
-    loaded = call.steward.iceberg.load(call.permit)
     snapshots = call.query.get("snapshots") or "all"
     if snapshots not in ("all", "refs"):
         raise IllegalArgument("'snapshots' is all or refs")
+    loaded = call.steward.iceberg.read(call.permit, circumstances(call))
     tag = _etag(loaded, call.permit, snapshots)
     if tag in [known.strip() for known in call.headers.get("if-none-match", "").split(",")]:
         return Answer(status=304, headers={"ETag": tag})
+    document = loaded.document
     if snapshots == "refs":
-        loaded = msgspec.structs.replace(loaded, metadata=_referenced(loaded.metadata))
-    return Answer(result(loaded), headers={"ETag": tag})
+        document = msgspec.structs.replace(document, metadata=_referenced(document.metadata))
+    return Answer(result(document, loaded.config), headers={"ETag": tag})
+
+
+def circumstances(call: Call) -> Circumstances:
+    """What the request says of itself, for the audit."""
+    return Circumstances(
+        call.headers.get("x-iceberg-access-delegation"), call.query.get("referenced-by") or None
+    )
 
 
 @routes.on("HEAD", _TABLE, Op.LOAD_TABLE, table)
@@ -116,13 +132,17 @@ def table_exists(call: Call) -> Any:
 
 
 @routes.on("POST", _TABLE, Op.LOAD_SCHEMA, wire.namespace, body=CommitBody)
+@once
 def commit_table(call: Call) -> Any:
     """Commit updates to a table, or make the one that was staged."""
     loaded = call.steward.iceberg.commit([_commit(call, table(call), call.body)])[0]
     return {"metadata-location": loaded.location, "metadata": loaded.metadata}
 
 
-@routes.on("DELETE", _TABLE, Op.DROP_TABLE, table, query=("purgeRequested",))
+@routes.on(
+    "DELETE", _TABLE, Op.DROP_TABLE, table, query=("purgeRequested",), absent=done_before("drop_table")
+)
+@once
 def drop_table(call: Call) -> Any:
     """Drop a table; with purgeRequested its files go too."""
     call.steward.tables.drop(call.permit, purge=call.flag("purgeRequested"))
@@ -130,6 +150,7 @@ def drop_table(call: Call) -> Any:
 
 
 @routes.on("POST", "/tables/rename", Op.LOAD_CATALOG, wire.catalog, body=Rename)
+@once
 def rename_table(call: Call) -> Any:
     """Rename a table, also into another namespace."""
     source, target = renamed(call, ObjectType.TABLE)
@@ -138,11 +159,12 @@ def rename_table(call: Call) -> Any:
     others = [call.ask(Op.DROP_TABLE, source)] if moves else []
     here = call.ask(Op.ALTER_TABLE, source)
     there = call.ask(Op.CREATE_TABLE if moves else Op.LOAD_SCHEMA, target.parent)
-    call.steward.iceberg.rename(here, there, target.name, *others)
+    rename(call, here, there, target, *others)
     return Answer(status=204)
 
 
 @routes.on("POST", "/transactions/commit", Op.LOAD_CATALOG, wire.catalog, body=Transaction)
+@once
 def commit_transaction(call: Call) -> Any:
     """Commit to several tables, all or none."""
     body: Transaction = call.body
@@ -165,6 +187,16 @@ def _commit(call: Call, ref: ObjectRef, body: CommitBody) -> Commit:
     return Commit(call.ask(Op.ALTER_TABLE, ref), None, body.requirements, body.updates)
 
 
+def rename(call: Call, source: Permit, into: Permit, target: ObjectRef, *others: Permit) -> None:
+    """Rename, telling a name that is taken as clients expect it of a rename."""
+    try:
+        call.steward.iceberg.rename(source, into, target.name, *others)
+    except AlreadyExists as taken:
+        here, there = (".".join((*wire.levels(ref.path[1]), ref.name)) for ref in (source.ref, target))
+        what = str(taken.about).capitalize()
+        raise AlreadyExists(f"Cannot rename {clip(here)} to {clip(there)}. {what} already exists") from None
+
+
 def renamed(call: Call, type: ObjectType) -> tuple[ObjectRef, ObjectRef]:
     """The names before and after."""
     body: Rename = call.body
@@ -172,9 +204,16 @@ def renamed(call: Call, type: ObjectType) -> tuple[ObjectRef, ObjectRef]:
     return wire.named(catalog, type, body.source), wire.named(catalog, type, body.destination)
 
 
-def _etag(loaded: Document, permit: Permit, snapshots: str) -> str:
+def _etag(loaded: Loaded, permit: Permit, snapshots: str) -> str:
     """INVARIANT: covers everything the answer depends on, the caller included, so no cache serves one to another."""
-    parts = (loaded.location, snapshots, permit.identity.user, sorted(permit.identity.groups))
+    parts = (
+        loaded.document.location,
+        loaded.config,
+        loaded.veil,
+        snapshots,
+        permit.identity.user,
+        sorted(permit.identity.groups),
+    )
     return f'"{hashlib.sha256(repr(parts).encode()).hexdigest()[:32]}"'
 
 

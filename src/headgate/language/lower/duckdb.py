@@ -97,7 +97,9 @@ class DuckPrinter(Printer):
     def op_date_trunc(self, call: Call) -> str:
         unit, moment = call.args
         assert isinstance(unit, Literal)
-        text = f"date_trunc('{unit.value}', {self.in_utc(moment)})"
+        at = self.in_utc(moment)
+        # DuckDB 1.5 takes date_trunc of NULL for a value when it compares it with a constant; a CASE keeps it NULL.
+        text = f"CASE WHEN {at} IS NOT NULL THEN date_trunc('{unit.value}', {at}) END"
         if type_of(moment) == TIMESTAMPTZ:
             return f"make_timestamptz(epoch_us({text}))"
         return f"CAST({text} AS {self.type_name(type_of(moment))})"

@@ -72,7 +72,7 @@ class PostgresPrinter(Printer):
 
     def operand(self, expr: Expr) -> str:
         text = super().operand(expr)
-        return f'({text} COLLATE "C")' if type_of(expr) == STRING and not isinstance(expr, Literal) else text
+        return f'({text} COLLATE "C")' if type_of(expr) == STRING else text
 
     def op_like(self, call: Call) -> str:
         return f"({self.operand(call.args[0])} LIKE {self.print(call.args[1])})"

@@ -9,6 +9,19 @@ down_revision = None
 
 def upgrade() -> None:
     op.create_table(
+        "answers",
+        sa.Column("key", sa.String(length=64), nullable=False),
+        sa.Column("request", sa.String(length=64), nullable=False),
+        sa.Column("status", sa.Integer(), nullable=False),
+        sa.Column("answer", sa.LargeBinary(), nullable=False),
+        sa.Column("expires_at", sa.String(length=32), nullable=False),
+        sa.PrimaryKeyConstraint("key", name=op.f("pk_answers")),
+        comment="Answers to requests that carried an idempotency key",
+    )
+    with op.batch_alter_table("answers", schema=None) as batch_op:
+        batch_op.create_index(batch_op.f("ix_answers_expires_at"), ["expires_at"], unique=False)
+
+    op.create_table(
         "audit",
         sa.Column(
             "id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=True, nullable=False
@@ -39,6 +52,13 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("revision", name=op.f("pk_journal")),
     )
     op.create_table(
+        "keys",
+        sa.Column("name", sa.String(length=64), nullable=False),
+        sa.Column("value", sa.LargeBinary(), nullable=False),
+        sa.PrimaryKeyConstraint("name", name=op.f("pk_keys")),
+        comment="Secrets that the server made for itself and that all its processes share",
+    )
+    op.create_table(
         "objects",
         sa.Column(
             "id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=True, nullable=False
@@ -64,12 +84,78 @@ def upgrade() -> None:
         batch_op.create_index("ix_objects_metalake_type", ["metalake", "type"], unique=False)
 
     op.create_table(
+        "plans",
+        sa.Column("id", sa.String(length=64), nullable=False),
+        sa.Column("object", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("user", sa.String(length=512), nullable=False),
+        sa.Column("status", sa.String(length=16), nullable=False),
+        sa.Column("view", sa.LargeBinary(), nullable=False),
+        sa.Column("answer", sa.LargeBinary(), nullable=True),
+        sa.Column("expires_at", sa.String(length=32), nullable=False),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_plans")),
+        comment="Scan plans that took longer than a client waits: asked for again by whoever asked first, of any process",
+    )
+    with op.batch_alter_table("plans", schema=None) as batch_op:
+        batch_op.create_index(batch_op.f("ix_plans_expires_at"), ["expires_at"], unique=False)
+
+    op.create_table(
         "state",
         sa.Column("one", sa.Integer(), autoincrement=False, nullable=False),
         sa.Column("revision", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("one", name=op.f("pk_state")),
         comment="One row: the revision that every change of governance state raises",
     )
+    op.create_table(
+        "sync_locks",
+        sa.Column("target", sa.String(length=512), nullable=False),
+        sa.Column("holder", sa.String(length=64), nullable=False),
+        sa.Column("until", sa.String(length=32), nullable=False),
+        sa.PrimaryKeyConstraint("target", name=op.f("pk_sync_locks")),
+        comment="One push at a time per target",
+    )
+    op.create_table(
+        "sync_marks",
+        sa.Column("target", sa.String(length=512), nullable=False),
+        sa.Column("digest", sa.String(length=64), nullable=False),
+        sa.Column("fact", sa.LargeBinary(), nullable=False),
+        sa.PrimaryKeyConstraint("target", "digest", name=op.f("pk_sync_marks")),
+        comment="What pushes put into a target and may therefore take away again",
+    )
+    op.create_table(
+        "sync_pushes",
+        sa.Column(
+            "id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=True, nullable=False
+        ),
+        sa.Column("target", sa.String(length=512), nullable=False),
+        sa.Column("source", sa.String(length=512), nullable=False),
+        sa.Column("mode", sa.String(length=16), nullable=False),
+        sa.Column("state", sa.String(length=16), nullable=False),
+        sa.Column("actor", sa.String(length=512), nullable=False),
+        sa.Column("started_at", sa.String(length=32), nullable=False),
+        sa.Column("ended_at", sa.String(length=32), nullable=True),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_sync_pushes")),
+        comment="Pushes of policies to other systems: running, done, failed or undone",
+        sqlite_autoincrement=True,
+    )
+    with op.batch_alter_table("sync_pushes", schema=None) as batch_op:
+        batch_op.create_index(batch_op.f("ix_sync_pushes_target"), ["target"], unique=False)
+
+    op.create_table(
+        "sync_snapshots",
+        sa.Column(
+            "id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=True, nullable=False
+        ),
+        sa.Column("name", sa.String(length=512), nullable=False),
+        sa.Column("version", sa.String(length=64), nullable=False),
+        sa.Column("at", sa.String(length=32), nullable=False),
+        sa.Column("document", sa.LargeBinary(), nullable=False),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_sync_snapshots")),
+        comment="Policy snapshots that were fetched, and the last common one of each pair that is kept in step",
+        sqlite_autoincrement=True,
+    )
+    with op.batch_alter_table("sync_snapshots", schema=None) as batch_op:
+        batch_op.create_index(batch_op.f("ix_sync_snapshots_name"), ["name"], unique=False)
+
     op.create_table(
         "tokens",
         sa.Column("id", sa.String(length=32), nullable=False),
@@ -195,6 +281,19 @@ def upgrade() -> None:
         sa.ForeignKeyConstraint(["object"], ["objects.id"], name=op.f("fk_statistics_object")),
         sa.PrimaryKeyConstraint("object", "partition", "name", name=op.f("pk_statistics")),
         comment="Statistics of tables; partition is empty for the table itself",
+    )
+    op.create_table(
+        "sync_steps",
+        sa.Column("push", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("position", sa.Integer(), autoincrement=False, nullable=False),
+        sa.Column("before", sa.LargeBinary(), nullable=True),
+        sa.Column("after", sa.LargeBinary(), nullable=True),
+        sa.Column("owned", sa.Boolean(), nullable=False),
+        sa.Column("outcome", sa.String(length=32), nullable=True),
+        sa.Column("detail", sa.Text(), nullable=True),
+        sa.ForeignKeyConstraint(["push"], ["sync_pushes.id"], name=op.f("fk_sync_steps_push")),
+        sa.PrimaryKeyConstraint("push", "position", name=op.f("pk_sync_steps")),
+        comment="What a push changes, one fact each: what was there before, what is there after, what became of it",
     )
     op.create_table(
         "group_members",

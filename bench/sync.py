@@ -1,0 +1,143 @@
+"""How synchronisation grows: ``python -m bench.sync [--grants 100000] [--postgresql URL]``.
+
+Fetches, diffs and pushes that many grants to a Headgate store and, if one is given, to an empty PostgreSQL database; then a
+tenth as many, to see how each grows. Prints a table and writes bench/results/sync.json.
+"""
+
+import argparse
+import json
+import resource
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import psycopg
+from rich.console import Console
+from rich.table import Table
+
+from headgate.model.objects import ObjectType
+from headgate.model.principals import PrincipalKind
+from headgate.store import Store, access, objects
+from headgate.sync.connectors.headgate import HeadgateConnector
+from headgate.sync.connectors.postgresql import PostgresConnector
+from headgate.sync.contract import Connector
+from headgate.sync.facts import Fact, Facts, Grant, Kind, Known, Member, Present, Principal, Securable
+from headgate.sync.journal import Journal
+from headgate.sync.names import PrincipalMap
+from headgate.sync.operations import compare
+from headgate.sync.results import Mode, Outcome, SyncResult
+from headgate.sync.snapshot import PolicySnapshot
+
+PER_ROLE = 100
+USERS = 50
+CATALOG = Securable(ObjectType.CATALOG, ("lake",))
+SCHEMA = Securable(ObjectType.SCHEMA, ("lake", "s"))
+
+
+def policy(grants: int, one_object: bool) -> Facts:
+    """So many grants: roles of a hundred tables each, or one role each on a single table."""
+    roles = grants if one_object else max(1, grants // PER_ROLE)
+    tables = 1 if one_object else min(grants, 2_000)
+    facts: set[Fact] = {Present(CATALOG), Present(SCHEMA)}
+    leaves = [Securable(ObjectType.TABLE, (*SCHEMA.path, f"t{n}")) for n in range(tables)]
+    facts.update(map(Present, leaves))
+    for n in range(USERS):
+        facts.add(Known(Principal(Kind.USER, f"bench_u{n}")))
+    for n in range(roles):
+        role = Principal(Kind.ROLE, f"bench_r{n}")
+        facts |= {Known(role), Member(role, Principal(Kind.USER, f"bench_u{n % USERS}"))}
+        facts |= {Grant(role, CATALOG, "USE_CATALOG"), Grant(role, SCHEMA, "USE_SCHEMA")}
+        for k in range(1 if one_object else PER_ROLE):
+            facts.add(Grant(role, leaves[(n * 37 + k) % tables], "SELECT_TABLE"))
+    return Facts(facts)
+
+
+def headgate(folder: str, facts: Facts) -> Connector:
+    store = Store(f"sqlite:///{folder}/{time.monotonic_ns()}.db")
+    store.prepare()
+    with store.write("bench", "fill") as tx:
+        root = objects.create(tx, 0, 0, ObjectType.METALAKE, "m")
+        ids = {Securable(ObjectType.METALAKE): root}
+        for object in sorted(facts.present - {Securable(ObjectType.METALAKE)}, key=lambda o: len(o.path)):
+            above = object.parent()
+            assert above is not None
+            ids[object] = objects.create(tx, ids[above], root, object.type, object.path[-1])
+        for n in range(USERS):
+            access.add_principal(tx, root, PrincipalKind.USER, f"bench_u{n}")
+    return HeadgateConnector(store, "m", f"headgate:{time.monotonic_ns()}")
+
+
+def postgresql(url: str, facts: Facts) -> Connector:
+    """INVARIANT of the bench: the database is its own; roles and tables of earlier runs are dropped."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("DROP SCHEMA IF EXISTS s CASCADE")
+        rows = connection.execute("SELECT rolname FROM pg_roles WHERE rolname LIKE 'bench_%'").fetchall()
+        for (name,) in rows:
+            connection.execute(f"DROP OWNED BY {name}".encode())
+            connection.execute(f"DROP ROLE {name}".encode())
+        connection.execute("CREATE SCHEMA s")
+        with connection.transaction():
+            for object in facts.present:
+                if object.type is ObjectType.TABLE:
+                    connection.execute(f"CREATE TABLE s.{object.path[2]} (x int)".encode())
+            for n in range(USERS):
+                connection.execute(f"CREATE ROLE bench_u{n} LOGIN".encode())
+    return PostgresConnector(url, "lake", f"postgresql:{time.monotonic_ns()}")
+
+
+def measure(make: Callable[[Facts], Connector], facts: Facts, journal: Journal) -> dict[str, float]:
+    connector = make(facts)
+    snapshot = PolicySnapshot.of(facts, "headgate")
+    names = PrincipalMap.same_names()
+    times: dict[str, float] = {}
+
+    def timed(name: str, work: Callable[[], object]) -> object:
+        start = time.perf_counter()
+        done = work()
+        times[name] = round(time.perf_counter() - start, 3)
+        return done
+
+    timed("plan_s", lambda: connector.plan(snapshot, Mode.MERGE, names, journal))
+    result = timed("push_s", lambda: connector.push(snapshot, Mode.MERGE, names, journal))
+    assert isinstance(result, SyncResult)
+    failed = [item for item in result.items if item.outcome is Outcome.FAILED]
+    assert not failed, f"{len(failed)} changes failed, the first: {failed[0]}"
+    fetched = timed("fetch_s", connector.fetch)
+    assert isinstance(fetched, PolicySnapshot)
+    timed("diff_s", lambda: compare(snapshot, fetched, names))
+    return times | {"memory_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m bench.sync", description=__doc__)
+    parser.add_argument("--grants", type=int, default=100_000)
+    parser.add_argument("--postgresql", help="the URL of a database that is there for this alone")
+    asked = parser.parse_args()
+    found: list[dict[str, object]] = []
+    with tempfile.TemporaryDirectory() as folder:
+        store = Store(f"sqlite:///{folder}/journal.db")
+        store.prepare()
+        journal = Journal(store, "bench")
+        for grants in (asked.grants // 10, asked.grants):
+            spread, single = policy(grants, False), policy(grants, True)
+            runs: list[tuple[str, Callable[[Facts], Connector], Facts]] = [
+                ("headgate", lambda facts: headgate(folder, facts), spread),
+                ("headgate, one object", lambda facts: headgate(folder, facts), single),
+            ]
+            if asked.postgresql:
+                runs.append(("postgresql", lambda facts: postgresql(asked.postgresql, facts), spread))
+            for target, make, facts in runs:
+                found.append({"target": target, "grants": grants, **measure(make, facts, journal)})
+        store.close()
+    results = Path(__file__).parent / "results"
+    results.mkdir(exist_ok=True)
+    (results / "sync.json").write_text(json.dumps(found, indent=2) + "\n")
+    table = Table(*found[0])
+    for row in found:
+        table.add_row(*map(str, row.values()))
+    Console().print(table)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,208 @@
+"""Another Iceberg REST catalog, federated: its namespaces, tables and views live there and are governed here."""
+
+import uuid
+from collections.abc import Sequence
+from typing import Any
+
+from pyiceberg.io import FileIO
+
+from headgate.catalogs.iceberg import descriptions, partitions
+from headgate.catalogs.iceberg.places import PLACES
+from headgate.catalogs.iceberg.storage import Storage
+from headgate.catalogs.interface import Document, Namespace, Place, Staged
+from headgate.catalogs.locations import normal
+from headgate.catalogs.rest_client import RestClient, segment
+from headgate.model import tables as t
+from headgate.model.errors import Damaged, IllegalArgument
+from headgate.model.objects import ObjectType
+
+Json = dict[str, Any]
+
+
+class RestIceberg:
+    """A catalog that another server keeps.
+
+    What is changed is changed there at once, so nothing here is staged: the object row follows. Names, documents and
+    conflicts are the other server's; who may do what is decided here, before it is asked.
+    """
+
+    outside = True
+
+    def __init__(self, properties: dict[str, str]) -> None:
+        self.client = RestClient(properties)
+        self.storage = Storage(properties)
+
+    def test(self) -> None:
+        self.client.check()
+
+    def close(self) -> None:
+        self.client.close()
+
+    # -- schemas ------------------------------------------------------------------------------------------------
+
+    def schemas(self, parent_levels: Namespace) -> list[str]:
+        query = {"parent": self.client.parent(parent_levels)} if parent_levels else {}
+        found = self._every("/namespaces", "namespaces", ObjectType.SCHEMA, query)
+        depth = len(parent_levels) + 1
+        return sorted({levels[depth - 1] for levels in found if len(levels) >= depth})
+
+    def schema_exists(self, name: Namespace) -> bool:
+        return name[-1] in self.schemas(name[:-1])
+
+    def create_schema(self, name: Namespace, comment: str | None, properties: dict[str, str]) -> None:
+        kept = {**properties, "comment": comment} if comment else properties
+        body = {"namespace": list(name), "properties": kept}
+        self.client.ask("POST", "/namespaces", ObjectType.SCHEMA, body)
+
+    def alter_schema(self, name: Namespace, properties: dict[str, str]) -> None:
+        path = f"/namespaces/{self.client.namespace(name)}"
+        before = self.client.ask("GET", path, ObjectType.SCHEMA).get("properties") or {}
+        body = {
+            "removals": sorted(key for key in before if key not in properties and key != "location"),
+            "updates": {key: value for key, value in properties.items() if before.get(key) != value},
+        }
+        self.client.ask("POST", f"{path}/properties", ObjectType.SCHEMA, body)
+
+    def drop_schema(self, name: Namespace, *, cascade: bool) -> None:
+        if cascade:
+            for inner in self.schemas(name):
+                self.drop_schema((*name, inner), cascade=True)
+            for type in (ObjectType.TABLE, ObjectType.VIEW):
+                for entry in self.entries(name, type):
+                    self.client.ask("DELETE", self._path(Place(name, entry, type=type)), type)
+        self.client.ask("DELETE", f"/namespaces/{self.client.namespace(name)}", ObjectType.SCHEMA)
+
+    # -- tables as the model describes them ---------------------------------------------------------------------
+
+    def tables(self, schema: Namespace) -> list[str]:
+        return self.entries(schema, ObjectType.TABLE)
+
+    def entries(self, schema: Namespace, type: ObjectType) -> list[str]:
+        """The names of the tables or views in a schema."""
+        kind = f"{type}s"
+        found = self._every(
+            f"/namespaces/{self.client.namespace(schema)}/{kind}", "identifiers", ObjectType.SCHEMA, {}
+        )
+        return sorted(str(entry["name"]) for entry in found)
+
+    def load_table(self, at: Place) -> t.LoadedTable:
+        now = self.document(at)
+        return descriptions.told(at.name, now.metadata, now.location)
+
+    def create_table(self, at: Place, definition: t.TableDefinition) -> Staged[t.LoadedTable]:
+        # The other server chooses the place; any will do to check the definition against.
+        made = descriptions.made(definition, "s3://anywhere", uuid.uuid4())
+        request = {
+            "schema": made["schemas"][0],
+            "partition-spec": made["partition-specs"][0],
+            "write-order": made["sort-orders"][0],
+            "properties": {**made["properties"], "format-version": str(made["format-version"])},
+        }
+        created = self.create_document(at, request).result
+        return Staged(descriptions.told(at.name, created.metadata, created.location))
+
+    def alter_table(self, at: Place, changes: tuple[t.TableChange, ...]) -> Staged[t.LoadedTable]:
+        now = self.document(at)
+        updates = descriptions.updates_for(now.metadata, now.location or "", self.storage.io, changes)
+        if updates:
+            requirements = [
+                {"type": "assert-table-uuid", "uuid": now.metadata["table-uuid"]},
+                {
+                    "type": "assert-current-schema-id",
+                    "current-schema-id": now.metadata["current-schema-id"],
+                },
+            ]
+            now = self.commit_document(at, requirements, updates).result
+        renames = [change for change in changes if isinstance(change, t.RenameTable)]
+        if renames:
+            schema = (
+                tuple(renames[-1].new_schema_name.split(":")) if renames[-1].new_schema_name else at.schema
+            )
+            self.rename(at, Place(schema, renames[-1].new_name))
+        return Staged(descriptions.told(at.name, now.metadata, now.location))
+
+    def drop_table(self, at: Place, *, purge: bool) -> Staged[None]:
+        self.client.ask("DELETE", self._path(at), at.type, purgeRequested="true" if purge else "false")
+        return Staged(None)
+
+    def partitions(self, at: Place) -> list[t.Partition]:
+        return partitions.listed(descriptions.parsed(self.document(at).metadata), self.storage.io)
+
+    # -- documents ----------------------------------------------------------------------------------------------
+
+    def document(self, at: Place) -> Document:
+        return _document(self.client.ask("GET", self._path(at), at.type))
+
+    def files(self, at: Place) -> FileIO:
+        return self.storage.io
+
+    def own_folders(self, document: Document) -> tuple[str, ...]:
+        """The other server answers for its locations, so those that a table names besides its own count as well."""
+        properties = document.metadata.get("properties", {})
+        places = [document.metadata["location"], *(properties[key] for key in PLACES if properties.get(key))]
+        return tuple(dict.fromkeys(normal(place).rstrip("/") for place in places))
+
+    def new_document(self, at: Place, definition: Json) -> Document:
+        body = {**_present(definition), "name": at.name, "stage-create": True}
+        return _document(self.client.ask("POST", self._kind(at), at.type, body))
+
+    def create_document(self, at: Place, definition: Json) -> Staged[Document]:
+        body = {**_present(definition), "name": at.name}
+        return Staged(_document(self.client.ask("POST", self._kind(at), at.type, body)))
+
+    def register_document(self, at: Place, location: str) -> Staged[Document]:
+        route = "register" if at.type is ObjectType.TABLE else "register-view"
+        path = f"/namespaces/{self.client.namespace(at.schema)}/{route}"
+        body = {"name": at.name, "metadata-location": location}
+        return Staged(_document(self.client.ask("POST", path, at.type, body)))
+
+    def commit_document(
+        self, at: Place, requirements: Sequence[Json], updates: Sequence[Json]
+    ) -> Staged[Document]:
+        body: Json = {"requirements": list(requirements), "updates": list(updates)}
+        if at.type is ObjectType.TABLE:
+            body["identifier"] = _identifier(at)
+        return Staged(_document(self.client.ask("POST", self._path(at), at.type, body)))
+
+    def rename(self, at: Place, to: Place) -> None:
+        body = {"source": _identifier(at), "destination": _identifier(to)}
+        self.client.ask("POST", f"/{at.type}s/rename", at.type, body)
+
+    def drop_view(self, at: Place) -> None:
+        self.client.ask("DELETE", self._path(at), at.type)
+
+    # -- inside -------------------------------------------------------------------------------------------------
+
+    def _kind(self, at: Place) -> str:
+        return f"/namespaces/{self.client.namespace(at.schema)}/{at.type}s"
+
+    def _path(self, at: Place) -> str:
+        return f"{self._kind(at)}/{segment(at.name)}"
+
+    def _every(self, path: str, key: str, about: ObjectType, query: dict[str, str]) -> list[Any]:
+        """All pages of a list."""
+        found: list[Any] = []
+        token: str | None = ""
+        while token is not None:
+            page = self.client.ask(
+                "GET", path, about, None, **query, **({"pageToken": token} if token else {})
+            )
+            found += page.get(key) or []
+            token = page.get("next-page-token") or None
+            if len(found) > 1_000_000:
+                raise IllegalArgument("the catalog lists more than a million names")
+        return found
+
+
+def _identifier(at: Place) -> Json:
+    return {"namespace": list(at.schema), "name": at.name}
+
+
+def _present(definition: Json) -> Json:
+    return {key: value for key, value in definition.items() if value is not None}
+
+
+def _document(answer: Any) -> Document:
+    if not isinstance(answer, dict) or not isinstance(answer.get("metadata"), dict):
+        raise Damaged("the catalog's answer holds no metadata")
+    return Document(answer.get("metadata-location"), answer["metadata"])

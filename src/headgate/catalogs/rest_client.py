@@ -1,0 +1,154 @@
+"""A client of somebody else's Iceberg REST catalog: discovery, its token, and its errors in the words of the house."""
+
+import threading
+from typing import Any, Final
+from urllib.parse import quote, unquote, urlsplit
+
+import httpx
+
+from headgate.catalogs.interface import Namespace
+from headgate.model import errors as e
+from headgate.model.objects import ObjectType, clip
+
+Json = dict[str, Any]
+
+_SEPARATOR: Final = "%1F"
+"""Joins the levels of a namespace in a path, unless the catalog says otherwise."""
+_TIMEOUT: Final = httpx.Timeout(30, connect=5)
+
+
+class RestClient:
+    """Speaks to one catalog. Its secrets stay in here: neither errors nor reprs tell them."""
+
+    def __init__(self, properties: dict[str, str]) -> None:
+        uri = properties.get("uri", "").rstrip("/")
+        parts = urlsplit(uri)
+        if parts.scheme not in ("http", "https") or not parts.hostname or parts.username or parts.password:
+            raise e.IllegalArgument(
+                "the catalog has no 'uri'",
+                hint="set it to http(s)://host/…, with credentials in 'token' or 'credential'",
+            )
+        self._uri = uri
+        self._warehouse = properties.get("warehouse", "")
+        self._token = properties.get("token")
+        self._credential = properties.get("credential")
+        self._token_uri = properties.get("oauth2-server-uri") or f"{uri}/v1/oauth/tokens"
+        self._scope = properties.get("scope", "catalog")
+        # Redirects are not followed: what answers is what was declared.
+        self._http = httpx.Client(timeout=_TIMEOUT, follow_redirects=False)
+        self._prefix: str | None = None
+        self._separator = _SEPARATOR
+        self._starting = threading.Lock()
+
+    def __repr__(self) -> str:
+        return f"RestClient({self._uri!r})"
+
+    def close(self) -> None:
+        self._http.close()
+
+    def namespace(self, levels: Namespace) -> str:
+        """A namespace as one segment of a path."""
+        self._start()
+        return self._separator.join(segment(level) for level in levels)
+
+    def parent(self, levels: Namespace) -> str:
+        """A namespace as a query parameter."""
+        self._start()
+        return unquote(self._separator).join(levels)
+
+    def ask(self, method: str, path: str, about: ObjectType, body: Any = None, **query: str) -> Any:
+        """The answer to a request below the catalog's prefix; None where there is no body."""
+        answer = self._send(method, f"{self._start()}{path}", body, query)
+        if answer.status_code == 401 and self._credential:
+            self._token = self._fetch_token()
+            answer = self._send(method, f"{self._start()}{path}", body, query)
+        return _told(answer, about)
+
+    def check(self) -> None:
+        """Make sure that the catalog answers."""
+        with self._starting:
+            self._prefix = None
+        self._start()
+
+    def _start(self) -> str:
+        """Where requests go: the first one asks the catalog for its prefix."""
+        with self._starting:
+            if self._prefix is None:
+                if self._token is None and self._credential:
+                    self._token = self._fetch_token()
+                query = {"warehouse": self._warehouse} if self._warehouse else {}
+                told = _told(self._send("GET", f"{self._uri}/v1/config", None, query), ObjectType.CATALOG)
+                settings = {**(told.get("defaults") or {}), **(told.get("overrides") or {})}
+                prefix = str(settings.get("prefix") or "").strip("/")
+                self._separator = str(settings.get("namespace-separator") or _SEPARATOR)
+                self._prefix = f"{self._uri}/v1/{prefix}" if prefix else f"{self._uri}/v1"
+            return self._prefix
+
+    def _fetch_token(self) -> str:
+        id, _, secret = (self._credential or "").partition(":")
+        form = {
+            "grant_type": "client_credentials",
+            "client_id": id,
+            "client_secret": secret,
+            "scope": self._scope,
+        }
+        try:
+            answer = self._http.post(self._token_uri, data=form)
+            token = answer.json()["access_token"] if answer.status_code == 200 else None
+        except (httpx.HTTPError, ValueError, KeyError) as error:
+            raise _unreachable(error) from None
+        if not isinstance(token, str):
+            raise e.ConnectionFailed(
+                "the catalog gives no token for the credential that it was declared with"
+            )
+        return token
+
+    def _send(self, method: str, url: str, body: Any, query: dict[str, str]) -> httpx.Response:
+        headers = {"Authorization": f"Bearer {self._token}"} if self._token else {}
+        try:
+            return self._http.request(method, url, json=body, params=query or None, headers=headers)
+        except httpx.HTTPError as error:
+            raise _unreachable(error) from None
+
+
+def segment(name: str) -> str:
+    return quote(name, safe="")
+
+
+def _told(answer: httpx.Response, about: ObjectType) -> Any:
+    if answer.is_success:
+        if not answer.content:
+            return None
+        try:
+            return answer.json()
+        except ValueError:
+            raise e.ConnectionFailed("the catalog answered something else than JSON") from None
+    try:
+        error = answer.json()["error"]
+        message, kind = clip(str(error["message"]), 300), str(error.get("type"))
+    except (ValueError, KeyError, TypeError):
+        message, kind = f"the catalog answered {answer.status_code}", ""
+    match answer.status_code:
+        case 404:
+            missing = ObjectType.SCHEMA if "Namespace" in kind else about
+            raise e.NotFound(message, about=missing)
+        case 409 if "Commit" in kind:
+            raise e.Conflict(message)
+        case 409 if "NotEmpty" in kind:
+            raise e.NotEmpty(message, about=about)
+        case 409:
+            raise e.AlreadyExists(message, about=about)
+        case 401 | 403:
+            raise e.ConnectionFailed(
+                "the catalog refuses the credentials that it was declared with", hint=message
+            )
+        case 406 | 405 | 501:
+            raise e.Unsupported(message, hint="the catalog behind this one cannot do that")
+        case status if 400 <= status < 500:
+            raise e.IllegalArgument(message)
+        case _:
+            raise e.ConnectionFailed("the catalog failed to answer", hint=message)
+
+
+def _unreachable(error: Exception) -> e.ConnectionFailed:
+    return e.ConnectionFailed("the catalog does not answer", hint=type(error).__name__)

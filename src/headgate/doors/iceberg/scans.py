@@ -1,0 +1,60 @@
+"""Scan planning: ``…/tables/{table}/plan``, ``/plan/{plan-id}``, ``/tasks``, and the credentials for what was planned."""
+
+from typing import Any
+
+import msgspec
+
+from headgate.decide import Op
+from headgate.doors.iceberg.tables import circumstances, table
+from headgate.doors.routing import Answer, Call, Routes
+from headgate.steward.scans import Planned
+
+routes = Routes("/iceberg/v1/{prefix}/namespaces/{namespace}/tables/{table}")
+
+
+class FetchTasks(msgspec.Struct, frozen=True, rename="kebab"):
+    plan_task: str
+
+
+def _answer(planned: Planned) -> Answer:
+    parts = [b'"status":' + msgspec.json.encode(planned.status)]
+    # A plan that is there at once has no id: with one, its client would come back to cancel it.
+    if planned.status == "submitted":
+        parts.append(b'"plan-id":' + msgspec.json.encode(planned.id))
+    if planned.members:
+        parts.append(planned.members)
+    return Answer(b"{" + b",".join(parts) + b"}")
+
+
+@routes.on("POST", "/plan", Op.READ_TABLE, table)
+def plan_scan(call: Call) -> Any:
+    """Plan a scan: which files hold what the caller asks for and may see."""
+    return _answer(call.steward.scans.plan(call.permit, call.raw, circumstances(call)))
+
+
+@routes.on("GET", "/plan/{plan-id}", Op.READ_TABLE, table)
+def fetch_plan(call: Call) -> Any:
+    """Ask how far a plan is that took longer."""
+    planned = call.steward.scans.poll(call.permit, call.params["plan-id"])
+    return _answer(planned)
+
+
+@routes.on("DELETE", "/plan/{plan-id}", Op.READ_TABLE, table)
+def cancel_plan(call: Call) -> Any:
+    """Give up a plan."""
+    call.steward.scans.cancel(call.permit, call.params["plan-id"])
+    return Answer(status=204)
+
+
+@routes.on("POST", "/tasks", Op.READ_TABLE, table, body=FetchTasks)
+def fetch_tasks(call: Call) -> Any:
+    """The files of one part of a plan."""
+    body: FetchTasks = call.body
+    members = call.steward.scans.tasks(call.permit, body.plan_task, circumstances(call))
+    return Answer(b"{" + members + b"}")
+
+
+@routes.on("GET", "/credentials", Op.READ_TABLE, table, query=("planId", "referenced-by"))
+def credentials(call: Call) -> Any:
+    """Credentials for the table's storage; none are given out where clients have their own."""
+    return {"storage-credentials": []}

@@ -1,0 +1,111 @@
+"""Views: ``/v1/{prefix}/namespaces/{namespace}/views``, rename and register."""
+
+from typing import Any
+
+import msgspec
+
+from headgate.catalogs.interface import Document
+from headgate.decide import Op
+from headgate.doors.iceberg import wire
+from headgate.doors.iceberg.once import done_before, once
+from headgate.doors.iceberg.tables import CommitBody, Register, Rename, circumstances, rename, renamed
+from headgate.doors.routing import Answer, Call, Routes
+from headgate.model.objects import ObjectType
+from headgate.steward.iceberg import Commit
+
+routes = Routes("/iceberg/v1/{prefix}")
+
+Json = dict[str, Any]
+
+_VIEW = "/namespaces/{namespace}/views/{view}"
+view = wire.entry(ObjectType.VIEW)
+
+
+class Create(msgspec.Struct, frozen=True, rename="kebab"):
+    name: str
+    schema: Json
+    view_version: Json
+    properties: dict[str, str] | None = None
+    location: str | None = None
+
+
+def result(loaded: Document) -> Json:
+    """A view as clients get it."""
+    return {"metadata-location": loaded.location, "metadata": loaded.metadata, "config": {}}
+
+
+@routes.on(
+    "GET", "/namespaces/{namespace}/views", Op.LIST_VIEWS, wire.namespace, query=("pageToken", "pageSize")
+)
+def list_views(call: Call) -> Any:
+    """List the views of a namespace that the caller may see."""
+    found, token = wire.page(call, call.steward.views.nodes(call.permit), lambda node: node.name)
+    refs = [call.permit.ref.child(ObjectType.VIEW, node.name) for node in found]
+    return wire.paged({"identifiers": [wire.identifier(ref) for ref in refs]}, token)
+
+
+@routes.on("POST", "/namespaces/{namespace}/views", Op.CREATE_VIEW, wire.namespace, body=Create)
+@once
+def create_view(call: Call) -> Any:
+    """Create a view."""
+    body: Create = call.body
+    definition = {
+        "schema": body.schema,
+        "location": body.location,
+        "view-version": body.view_version,
+        "properties": body.properties,
+    }
+    return result(call.steward.iceberg.create(call.permit, ObjectType.VIEW, body.name, definition))
+
+
+@routes.on("POST", "/namespaces/{namespace}/register-view", Op.CREATE_VIEW, wire.namespace, body=Register)
+@once
+def register_view(call: Call) -> Any:
+    """Take over a view by its metadata file."""
+    body: Register = call.body
+    return result(
+        call.steward.iceberg.register(call.permit, ObjectType.VIEW, body.name, body.metadata_location)
+    )
+
+
+@routes.on("GET", _VIEW, Op.LOAD_VIEW, view, query=("referenced-by",))
+def load_view(call: Call) -> Any:
+    """Load a view."""
+    return result(call.steward.iceberg.read(call.permit, circumstances(call)).document)
+
+
+@routes.on("HEAD", _VIEW, Op.LOAD_VIEW, view)
+def view_exists(call: Call) -> Any:
+    """Tell whether a view exists."""
+    return Answer(status=204)
+
+
+@routes.on("POST", _VIEW, Op.ALTER_VIEW, view, body=CommitBody)
+@once
+def replace_view(call: Call) -> Any:
+    """Commit updates to a view."""
+    body: CommitBody = call.body
+    commit = Commit(call.permit, None, body.requirements, body.updates)
+    return result(call.steward.iceberg.commit([commit])[0])
+
+
+@routes.on("DELETE", _VIEW, Op.DROP_VIEW, view, absent=done_before("drop_view"))
+@once
+def drop_view(call: Call) -> Any:
+    """Drop a view."""
+    call.steward.views.drop(call.permit)
+    return Answer(status=204)
+
+
+@routes.on("POST", "/views/rename", Op.LOAD_CATALOG, wire.catalog, body=Rename)
+@once
+def rename_view(call: Call) -> Any:
+    """Rename a view, also into another namespace."""
+    source, target = renamed(call, ObjectType.VIEW)
+    moves = source.parent != target.parent
+    # Who owns the other schema would gain the view by moving it there, so moving it is also dropping it here.
+    others = [call.ask(Op.DROP_VIEW, source)] if moves else []
+    here = call.ask(Op.ALTER_VIEW, source)
+    there = call.ask(Op.CREATE_VIEW if moves else Op.LOAD_SCHEMA, target.parent)
+    rename(call, here, there, target, *others)
+    return Answer(status=204)

@@ -1,0 +1,6 @@
+"""Policy synchronisation: who may do what, fetched from one catalog, compared with and pushed to others.
+
+Comes in: a connector's reading of its system as facts, and snapshots from files. Goes out: canonical snapshots, differences
+in grants and in effective access, plans, and changes applied under a journal that can resume and undo them. A translation is
+exact, or narrower and reported, never wider. Each system is one module of `connectors` with a declared table of capabilities.
+"""

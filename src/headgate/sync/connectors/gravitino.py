@@ -1,0 +1,249 @@
+"""Apache Gravitino over its REST API: one metalake.
+
+Privileges are granted to roles only. Who is in a group is known to the identity provider alone, so a group of the source is
+written as the group that the map of principals names, and its members are taken to be the same.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+from urllib.parse import quote
+
+import httpx
+import msgspec
+
+from headgate.model.errors import ConnectionFailed, HeadgateError, NotFound
+from headgate.model.objects import OWNABLE, ObjectRef, ObjectType
+from headgate.model.privileges import Condition, Privilege
+from headgate.sync.capabilities import Capabilities
+from headgate.sync.connectors.headgate import CAPABILITIES as HEADGATE
+from headgate.sync.contract import Connector
+from headgate.sync.facts import Fact, Facts, Grant, Kind, Known, Member, Owner, Present, Principal, Securable
+from headgate.sync.results import Applied, Change, Outcome
+from headgate.sync.run import Reading
+from headgate.sync.snapshot import ChangeLog
+
+_T = ObjectType
+_OWNED: Final = OWNABLE - {_T.ROLE, _T.TAG, _T.POLICY, _T.JOB, _T.JOB_TEMPLATE}
+
+CAPABILITIES: Final = msgspec.structs.replace(
+    HEADGATE, system="gravitino", memberships=False, owners=_OWNED, versions=False
+)
+
+_LEAVES: Final = {
+    "relational": (_T.TABLE, _T.VIEW, _T.FUNCTION),
+    "fileset": (_T.FILESET,),
+    "messaging": (_T.TOPIC,),
+    "model": (_T.MODEL,),
+}
+_NEWER: Final = frozenset({_T.VIEW, _T.FUNCTION})
+"""What older servers have no route for."""
+
+
+class GravitinoConnector(Connector):
+    """One metalake; the client carries the address and the credentials."""
+
+    def __init__(self, client: httpx.Client, metalake: str, name: str | None = None) -> None:
+        super().__init__(name or f"gravitino:{metalake}")
+        self.rest = _Rest(client, metalake)
+        self.metalake = metalake
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return CAPABILITIES
+
+    def read(self) -> Reading:
+        return _Sight(self.rest, self.metalake).reading()
+
+    def apply(self, changes: Sequence[Change]) -> list[Applied]:
+        hand = _Hand(self.rest, self.metalake)
+        return [hand.make(change) for change in changes]
+
+
+class NoRoute(HeadgateError):
+    """The server does not know such a request."""
+
+
+class _Rest:
+    """Requests below one metalake; an error answer becomes an error with the server's own words."""
+
+    def __init__(self, client: httpx.Client, metalake: str) -> None:
+        self.client = client
+        self.base = f"/api/metalakes/{_segment(metalake)}"
+
+    def __call__(
+        self, method: str, *parts: str, query: dict[str, str] | None = None, json: Any = None
+    ) -> Any:
+        path = "/".join([self.base, *map(_segment, parts)])
+        headers = {"Accept": "application/vnd.gravitino.v1+json"}
+        try:
+            answer = self.client.request(method, path, params=query, json=json, headers=headers)
+        except httpx.HTTPError as error:
+            raise ConnectionFailed("the server does not answer", hint=str(error), about="sync") from error
+        try:
+            body = answer.json()
+        except ValueError:
+            body = {}
+        if answer.is_error or body.get("code", 0) != 0:
+            told = f"{body.get('type', answer.status_code)}: {body.get('message', answer.reason_phrase)}"
+            if answer.status_code in (404, 405) and not str(body.get("type", "")).startswith("NoSuch"):
+                raise NoRoute(told, about="sync")
+            if answer.status_code == 404:
+                raise NotFound(told, about="sync")
+            raise HeadgateError(told, about="sync")
+        return body
+
+    def listed(self, field: str, *parts: str, **query: str) -> list[Any]:
+        """A whole list, page by page where the server pages."""
+        found: list[Any] = []
+        token: str | None = None
+        while True:
+            body = self("GET", *parts, query=query | ({"pageToken": token} if token else {}))
+            found += body.get(field) or []
+            token = body.get("nextPageToken")
+            if not token:
+                return found
+
+
+def _segment(text: str) -> str:
+    return quote(text, safe="")
+
+
+class _Sight:
+    """The facts of one metalake."""
+
+    def __init__(self, rest: _Rest, metalake: str) -> None:
+        self.rest = rest
+        self.metalake = metalake
+        self.facts: set[Fact] = set()
+        self.logs: dict[Principal, ChangeLog] = {}
+        self.notes: list[str] = []
+
+    def reading(self) -> Reading:
+        for kind, field in ((Kind.USER, "users"), (Kind.GROUP, "groups")):
+            for entry in self.rest.listed(field, field, details="true"):
+                self._principal(Principal(kind, entry["name"]), entry)
+        for name in self.rest.listed("names", "roles"):
+            self._role(name)
+        for object in self._objects():
+            self.facts.add(Present(object))
+            self._owner(object)
+        self._owner(Securable(_T.METALAKE))
+        return Reading(Facts(self.facts), self.logs, tuple(sorted(self.notes)))
+
+    def _principal(self, principal: Principal, entry: dict[str, Any]) -> None:
+        if entry.get("enabled") is False:
+            self.notes.append(f"{principal} is disabled and may do nothing")
+            return
+        self.facts.add(Known(principal))
+        self.logs[principal] = _log(entry)
+        self.facts.update(Member(Principal(Kind.ROLE, role), principal) for role in entry.get("roles") or [])
+
+    def _role(self, name: str) -> None:
+        role = Principal(Kind.ROLE, name)
+        entry = self.rest("GET", "roles", name)["role"]
+        self.facts.add(Known(role))
+        self.logs[role] = _log(entry)
+        for object in entry.get("securableObjects") or []:
+            ref = ObjectRef.parse(self.metalake, ObjectType.parse(object["type"]), object["fullName"])
+            for said in object["privileges"]:
+                try:
+                    word = Privilege.parse(said["name"]).name
+                except HeadgateError:
+                    # A newer server knows privileges that are not known here: kept, and never pushed on.
+                    word = said["name"].upper()
+                decision = Condition.parse(said["condition"])
+                self.facts.add(Grant(role, Securable(ref.type, ref.path), word, decision))
+
+    def _objects(self) -> Iterator[Securable]:
+        for catalog in self.rest.listed("catalogs", "catalogs", details="true"):
+            at = ("catalogs", catalog["name"], "schemas")
+            yield Securable(_T.CATALOG, (catalog["name"],))
+            for schema in self.rest.listed("identifiers", *at):
+                path = (catalog["name"], schema["name"])
+                yield Securable(_T.SCHEMA, path)
+                for leaf in _LEAVES.get(str(catalog["type"]).lower(), ()):
+                    yield from self._leaves(leaf, path, (*at, schema["name"]))
+
+    def _leaves(self, type: ObjectType, path: tuple[str, ...], at: tuple[str, ...]) -> Iterator[Securable]:
+        try:
+            found = self.rest.listed("identifiers", *at, f"{type}s")
+        except NoRoute:
+            # INVARIANT: a list that cannot be read is unknown, not empty; only a kind that the server lacks is none.
+            if type not in _NEWER:
+                raise
+            return
+        for entry in found:
+            yield Securable(type, (*path, entry["name"]))
+
+    def _owner(self, object: Securable) -> None:
+        name = ObjectRef(self.metalake, object.type, object.path).full_name
+        owner = self.rest("GET", "owners", object.type.value, name).get("owner")
+        if owner:
+            self.facts.add(Owner(object, Principal(Kind(owner["type"].lower()), owner["name"])))
+
+
+class _Hand:
+    """Makes changes, one request each."""
+
+    def __init__(self, rest: _Rest, metalake: str) -> None:
+        self.rest = rest
+        self.metalake = metalake
+
+    def make(self, change: Change) -> Applied:
+        try:
+            for fact, holds in ((change.before, False), (change.after, True)):
+                if fact is not None and not (isinstance(fact, Owner) and not holds):
+                    answer = self._one(fact, holds)
+                    if answer is not None:
+                        return answer
+        except ConnectionFailed:
+            raise
+        except HeadgateError as error:
+            return Applied(Outcome.FAILED, str(error))
+        if isinstance(change.before, Owner) and change.after is None:
+            return Applied(Outcome.UNSUPPORTED, "an object cannot be left without its owner")
+        return Applied(Outcome.APPLIED)
+
+    def _one(self, fact: Fact, holds: bool) -> Applied | None:
+        word = "grant" if holds else "revoke"
+        match fact:
+            case Known(principal):
+                self._principal(principal, holds)
+            case Member(of, who) if of.kind is Kind.ROLE and who.kind is not Kind.ROLE:
+                roles = {"roleNames": [of.name]}
+                self.rest("PUT", "permissions", f"{who.kind}s", who.name, word, json=roles)
+            case Grant(holder, object, privilege, decision):
+                name = ObjectRef(self.metalake, object.type, object.path).full_name
+                said = {"privileges": [{"name": privilege.lower(), "condition": decision.value}]}
+                at = ("permissions", "roles", holder.name, object.type.value, name, word)
+                self.rest("PUT", *at, json=said)
+            case Owner(object, principal):
+                name = ObjectRef(self.metalake, object.type, object.path).full_name
+                owner = {"name": principal.name, "type": principal.kind.value}
+                self.rest("PUT", "owners", object.type.value, name, json=owner)
+            case _:
+                return Applied(Outcome.UNSUPPORTED, "there is no such thing")
+        return None
+
+    def _principal(self, principal: Principal, exists: bool) -> None:
+        kinds = f"{principal.kind}s"
+        if not exists:
+            self.rest("DELETE", kinds, principal.name)
+            return
+        try:
+            self.rest("GET", kinds, principal.name)
+        except NotFound:
+            body: dict[str, Any] = {"name": principal.name}
+            if principal.kind is Kind.ROLE:
+                body |= {"properties": {}, "securableObjects": []}
+            self.rest("POST", kinds, json=body)
+
+
+def _log(entry: dict[str, Any]) -> ChangeLog:
+    audit = entry.get("audit") or {}
+    return ChangeLog(
+        audit.get("creator"),
+        audit.get("createTime"),
+        audit.get("lastModifier"),
+        audit.get("lastModifiedTime"),
+    )

@@ -1,0 +1,103 @@
+"""What a connector is: it reads its system as facts, applies changes of facts, and declares what it can hold.
+
+`fetch` and `push` are the same for all of them, built on these two. INVARIANT for implementers: `read` gives everything or
+raises; `apply` answers each change in order, is idempotent, and never does more than a change says.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+from headgate.sync.canonical import canonical, vocabulary
+from headgate.sync.capabilities import Capabilities, Natives
+from headgate.sync.facts import Kind, Known
+from headgate.sync.journal import Journal
+from headgate.sync.names import PrincipalMap
+from headgate.sync.plan import Plan, plan
+from headgate.sync.results import Applied, Change, Mode, SyncResult
+from headgate.sync.run import Reading, carry_out
+from headgate.sync.snapshot import PolicySnapshot
+from headgate.sync.translate import Dialects, Options, Translation, same_text, translate
+
+
+class Connector(ABC):
+    """One system under one name, such as ``postgresql:prod``."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    @property
+    @abstractmethod
+    def capabilities(self) -> Capabilities:
+        """What the system can hold. May depend on its version."""
+
+    @abstractmethod
+    def read(self) -> Reading:
+        """Everything the system holds, in its own words."""
+
+    @abstractmethod
+    def apply(self, changes: Sequence[Change]) -> list[Applied]:
+        """Make these changes, one after the other, and say what became of each."""
+
+    # -- the same for all ----------------------------------------------------------------------------------------
+
+    def fetch(self) -> PolicySnapshot:
+        """The policies of the system as a canonical snapshot."""
+        reading = self.read()
+        facts = canonical(reading.facts, self.capabilities)
+        notes = {f"note.{n:03}": note for n, note in enumerate(reading.notes)}
+        return PolicySnapshot.of(facts, self.capabilities.system, logs=reading.logs, properties=notes)
+
+    def plan(
+        self,
+        snapshot: PolicySnapshot,
+        mode: Mode,
+        names: PrincipalMap,
+        journal: Journal,
+        options: Options = Options(),
+        dialects: Dialects | None = None,
+        managed: PolicySnapshot | None = None,
+    ) -> Plan:
+        """What a push of this snapshot would do, without doing any of it.
+
+        What `managed` says may be taken away as if pushes had put it there: in two-way synchronisation that is all the
+        system itself said before.
+        """
+        current = self.read().facts
+
+        def native(of: PolicySnapshot) -> Translation:
+            # Without a translator of SQL only text of the very same system means the same.
+            same = of.system == self.capabilities.system
+            say = dialects or (same_text if same else lambda _sql, _dialect: None)
+            return translate(of.facts, current, self.capabilities, names, self.vocabulary(), options, say)
+
+        owned = journal.marks(self.name)
+        if managed is not None:
+            # People and groups are never taken away: they belong to the system.
+            owned |= {
+                fact
+                for fact in native(managed).facts
+                if not isinstance(fact, Known) or fact.principal.kind is Kind.ROLE
+            }
+        return plan(current, native(snapshot), owned, mode, self.capabilities)
+
+    def push(
+        self,
+        snapshot: PolicySnapshot,
+        mode: Mode,
+        names: PrincipalMap,
+        journal: Journal,
+        options: Options = Options(),
+        dialects: Dialects | None = None,
+        managed: PolicySnapshot | None = None,
+    ) -> SyncResult:
+        """Plan and do it. Pushes to one target run one after the other."""
+        with journal.locked(self.name) as lock:
+            journal.check_finished(self.name)
+            ready = self.plan(snapshot, mode, names, journal, options, dialects, managed)
+            return carry_out(self, ready, mode, f"{snapshot.system}@{snapshot.version_id}", journal, lock)
+
+    def vocabulary(self) -> Natives:
+        """The privileges that a snapshot may hold: canonical ones, and the own words of all systems known here."""
+        from headgate.sync.connectors import all_capabilities
+
+        return vocabulary([*all_capabilities(), self.capabilities])

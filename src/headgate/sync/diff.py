@@ -1,0 +1,56 @@
+"""The difference of two sets of policies: in what is written, and in what people may do."""
+
+import msgspec
+
+from headgate.sync.capabilities import CANONICAL, Natives
+from headgate.sync.effective import effective
+from headgate.sync.facts import Fact, Facts, Present
+from headgate.sync.names import PrincipalMap
+from headgate.sync.plan import shifts
+from headgate.sync.results import Shift
+
+
+class Difference(msgspec.Struct, frozen=True):
+    """What the one has and the other has not; `gains` and `loses` are those of users if the other became the one."""
+
+    added: tuple[Fact, ...]
+    removed: tuple[Fact, ...]
+    gains: tuple[Shift, ...]
+    loses: tuple[Shift, ...]
+
+    @property
+    def same(self) -> bool:
+        return not (self.added or self.removed or self.gains or self.loses)
+
+
+def diff(source: Facts, target: Facts, vocabulary: Natives, names: PrincipalMap | None = None) -> Difference:
+    """Compare two sets of canonical facts, the source's under the target's names where a map is given."""
+    one = Facts(renamed(source, names)) if names else source
+    semantics = msgspec.structs.replace(CANONICAL, natives=vocabulary)
+    wanted, now = effective(one, semantics, target), effective(target, semantics, one)
+    return Difference(
+        tuple(sorted(_said(one) - _said(target), key=str)),
+        tuple(sorted(_said(target) - _said(one), key=str)),
+        shifts(wanted, now),
+        shifts(now, wanted),
+    )
+
+
+def _said(facts: Facts) -> frozenset[Fact]:
+    return frozenset(fact for fact in facts if not isinstance(fact, Present))
+
+
+def renamed(facts: Facts, names: PrincipalMap) -> set[Fact]:
+    """The facts under other names; whoever has none in the map keeps theirs, so that a difference shows them."""
+    to = {principal: names.of(principal) or principal for principal in facts.principals}
+    result: set[Fact] = set()
+    for fact in facts:
+        changes: dict[str, object] = {}
+        for field in ("principal", "of", "who", "holder"):
+            if hasattr(fact, field):
+                changes[field] = to[getattr(fact, field)]
+        for field in ("to", "exempt"):
+            if hasattr(fact, field):
+                changes[field] = tuple(to.get(p, p) for p in getattr(fact, field))
+        result.add(msgspec.structs.replace(fact, **changes) if changes else fact)
+    return result

@@ -1,0 +1,71 @@
+"""What a translation could not carry over, each with its reason: the report that people read before they push."""
+
+import enum
+
+import msgspec
+
+from headgate.sync.facts import Principal, Securable
+
+
+class Cause(enum.StrEnum):
+    """Why something was left out, narrowed or written another way."""
+
+    UNMAPPED = "unmapped principal"
+    MISSING_PRINCIPAL = "principal missing in the target"
+    MISSING_OBJECT = "object missing in the target"
+    NO_SUCH_LEVEL = "the target has no such kind of object"
+    NARROWER = "the target cannot say all of it without saying more"
+    OPAQUE = "a privilege that only its own system knows"
+    DORMANT = "of no effect in the source, where it would take effect in the target"
+    DENY = "the target has no deny: written as the allowed remainder"
+    GROUP = "the target has no groups: written for the members"
+    ROLE = "the target has no roles: written for the holders"
+    NESTED = "the target does not nest roles: written for the holders"
+    CYCLE = "they hold each other: written for the members of both"
+    DIRECT = "the target grants to roles only: written as a role of one holder"
+    EVERYONE = "held by everyone: written for those who are known"
+    FUTURE = "written for the objects that exist: new ones are not covered"
+    OWNER = "ownership is not carried over"
+    OPTION = "the right to hand on is not carried over"
+    FILTER = "the target cannot filter these rows: reading is not granted"
+    MASK = "the target cannot mask this column: reading is not granted"
+    TAG = "the target has no such tags"
+    COLUMN = "the target has no grants on columns"
+
+
+STRUCTURE = frozenset({Cause.GROUP, Cause.ROLE, Cause.NESTED, Cause.CYCLE, Cause.DIRECT, Cause.EVERYONE})
+"""Written another way with the same effect on those who are known today."""
+
+
+class Loss(msgspec.Struct, frozen=True, order=True):
+    """One thing that the target does not get as the source has it."""
+
+    cause: Cause
+    principal: str = ""
+    object: str = ""
+    what: str = ""
+
+    def __str__(self) -> str:
+        about = " ".join(part for part in (self.principal, self.what, self.object) if part)
+        return f"{about}: {self.cause}"
+
+
+class LossBook:
+    """Collects losses; the same one twice is one."""
+
+    def __init__(self) -> None:
+        self.found: set[Loss] = set()
+
+    def note(
+        self,
+        cause: Cause,
+        principal: Principal | None = None,
+        object: Securable | None = None,
+        what: str = "",
+    ) -> None:
+        who = "" if principal is None else str(principal)
+        self.found.add(Loss(cause, who, "" if object is None else str(object), what))
+
+    @property
+    def all(self) -> tuple[Loss, ...]:
+        return tuple(sorted(self.found))

@@ -1,0 +1,76 @@
+"""What one does with connectors: fetch, compare, push, keep two systems in step. The shell over these is thin."""
+
+import msgspec
+
+from headgate.sync.canonical import vocabulary
+from headgate.sync.connectors import all_capabilities
+from headgate.sync.contract import Connector
+from headgate.sync.diff import Difference, diff, renamed
+from headgate.sync.facts import Facts
+from headgate.sync.journal import Journal
+from headgate.sync.merge import Clash, Prefer, merge
+from headgate.sync.names import PrincipalMap
+from headgate.sync.results import Mode, SyncResult
+from headgate.sync.snapshot import PolicySnapshot
+from headgate.sync.translate import Options
+
+
+def fetch(connector: Connector, journal: Journal) -> PolicySnapshot:
+    """The policies of a system, kept in the store under its name."""
+    snapshot = connector.fetch()
+    journal.keep(connector.name, snapshot)
+    return snapshot
+
+
+def compare(source: PolicySnapshot, target: PolicySnapshot, names: PrincipalMap) -> Difference:
+    """What differs, in what is written and in what people may do: who would gain or lose what in the target."""
+    return diff(source.facts, target.facts, vocabulary(all_capabilities()), names)
+
+
+class InStep(msgspec.Struct, frozen=True):
+    """What keeping two systems in step did to each, and what both had changed."""
+
+    source: SyncResult
+    target: SyncResult
+    clashes: tuple[Clash, ...]
+
+
+def keep_in_step(
+    source: Connector,
+    target: Connector,
+    names: PrincipalMap,
+    journal: Journal,
+    prefer: Prefer = Prefer.NEITHER,
+    options: Options = Options(),
+) -> InStep:
+    """Two-way synchronisation: take to each side what only the other changed since both were last in step.
+
+    Each side is held against what it said itself the last time, so what one of them cannot say is no change of it. The first
+    time nothing is common yet, and nothing counts as taken away.
+    """
+    one, other = source.fetch(), target.fetch()
+    here = _renamed(one, names)
+    was_here = _renamed(journal.kept(_last(source, target, source)), names)
+    was_there = _renamed(journal.kept(_last(source, target, target)), PrincipalMap({}))
+    there = was_here.changed(add=other.facts.all - was_there.all, remove=was_there.all - other.facts.all)
+    merged = merge(was_here, here, there, prefer)
+    same = PrincipalMap.same_names()
+    to_target = target.push(
+        PolicySnapshot.of(merged.target, one.system), Mode.MERGE, same, journal, options, managed=other
+    )
+    back = Facts(renamed(merged.source, names.back))
+    to_source = source.push(
+        PolicySnapshot.of(back, other.system), Mode.MERGE, same, journal, options, managed=one
+    )
+    for side in (source, target):
+        journal.keep(_last(source, target, side), side.fetch())
+    return InStep(to_source, to_target, merged.clashes)
+
+
+def _renamed(snapshot: PolicySnapshot | None, names: PrincipalMap) -> Facts:
+    return Facts() if snapshot is None else Facts(renamed(snapshot.facts, names))
+
+
+def _last(source: Connector, target: Connector, side: Connector) -> str:
+    """Under which name is kept what a side said when the two were last in step."""
+    return f"in step: {source.name} and {target.name}: {side.name}"

@@ -1,0 +1,212 @@
+"""What a push is going to do, in order, and what it refuses to do: worked out before anything is touched."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+import msgspec
+
+from headgate.model.objects import ObjectType
+from headgate.model.privileges import Condition
+from headgate.sync import actions
+from headgate.sync.capabilities import Capabilities
+from headgate.sync.effective import Access, Effective, beyond, effective
+from headgate.sync.facts import (
+    Fact,
+    Facts,
+    Grant,
+    Kind,
+    Known,
+    Mask,
+    Member,
+    Owner,
+    Present,
+    Principal,
+    RowFilter,
+    key,
+)
+from headgate.sync.losses import Loss
+from headgate.sync.results import Change, Mode, Shift
+from headgate.sync.translate import Translation
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """The changes of a push in the order they are made, and their effect."""
+
+    changes: tuple[Change, ...]
+    already: tuple[Fact, ...]
+    """What is wanted and there already."""
+    refused: tuple[tuple[Fact, str], ...]
+    """What would let somebody do more than the source does, or would touch what others put there."""
+    foreign: tuple[Fact, ...]
+    """What others put there and an overwrite takes away."""
+    losses: tuple[Loss, ...]
+    gains: tuple[Shift, ...]
+    loses: tuple[Shift, ...]
+    bound: Effective
+    """The most that anybody may be able to do afterwards."""
+
+
+def plan(
+    current: Facts, wanted: Translation, owned: frozenset[Fact], mode: Mode, capabilities: Capabilities
+) -> Plan:
+    """Hold what is wanted against what is there."""
+    semantics = capabilities.semantics
+    present = {key(fact): fact for fact in current if _managed(fact)}
+    refused: dict[Fact, str] = {}
+    assumed = {f for f in wanted.facts if isinstance(f, Member) and not _pushable(f, capabilities)}
+    add: dict[Fact, Fact | None] = {}
+    already: list[Fact] = []
+    for fact in wanted.facts.all - assumed:
+        now = present.get(key(fact))
+        if now == fact or (isinstance(fact, Known) and fact.principal in current.known):
+            already.append(fact)
+        elif now is None:
+            add[fact] = None
+        elif reason := _untouchable(now, fact, owned, mode):
+            refused[fact] = reason
+        else:
+            add[fact] = now
+    replaced = {now for now in add.values() if now is not None}
+    surplus = {fact for fact in current if _removable(fact, owned, mode)} - wanted.facts.all - replaced
+    remove = surplus - {present[key(fact)] for fact in refused if key(fact) in present}
+
+    before = effective(current.changed(assumed), semantics)
+    while True:
+        after = effective(current.changed([*add, *assumed], remove | replaced), semantics, current)
+        bound = {
+            user: before.get(user, frozenset()) | wanted.allowed.get(user, frozenset()) for user in after
+        }
+        excess = beyond(after, bound)
+        if not excess:
+            break
+        culprits = _culprits(
+            excess, current.changed([*add, *assumed], remove | replaced), set(add), remove, capabilities
+        )
+        for fact in culprits:
+            if fact in add:
+                refused[fact] = "it would allow what the source does not"
+                replaced.discard(add.pop(fact))
+            remove.discard(fact)
+    changes = [Change(now, fact) for fact, now in add.items()] + [Change(fact, None) for fact in remove]
+    return Plan(
+        tuple(sorted(changes, key=_rank)),
+        tuple(sorted(already, key=_text)),
+        tuple(sorted(refused.items(), key=lambda item: _text(item[0]))),
+        tuple(sorted((fact for fact in remove | replaced if fact not in owned), key=_text)),
+        wanted.losses,
+        shifts(after, before),
+        shifts(before, after),
+        bound,
+    )
+
+
+def shifts(more: Effective, less: Effective) -> tuple[Shift, ...]:
+    """What users may do by the one and not by the other."""
+    return tuple(
+        sorted(
+            Shift(user, object, action)
+            for user, extra in beyond(more, less).items()
+            for object, action in extra
+            if action not in actions.GATES
+        )
+    )
+
+
+def _managed(fact: Fact) -> bool:
+    """What a push may put in place or take away."""
+    return not isinstance(fact, Present)
+
+
+def _pushable(fact: Fact, capabilities: Capabilities) -> bool:
+    """Whether the target itself keeps such a fact."""
+    if isinstance(fact, Member) and fact.of.kind is Kind.GROUP:
+        return capabilities.memberships
+    return True
+
+
+def _removable(fact: Fact, owned: frozenset[Fact], mode: Mode) -> bool:
+    if isinstance(fact, Known | Owner):
+        # A principal or an owner that somebody else made is never removed, only what it was granted.
+        return fact in owned and isinstance(fact, Known)
+    if isinstance(fact, Grant | Member | RowFilter | Mask):
+        return fact in owned or mode is Mode.OVERWRITE
+    return False
+
+
+def _untouchable(now: Fact, fact: Fact, owned: frozenset[Fact], mode: Mode) -> str:
+    """Why what somebody else put there is not replaced; empty if it may be."""
+    if mode is Mode.OVERWRITE or now in owned or isinstance(fact, Owner):
+        return ""
+    if isinstance(now, Grant) and isinstance(fact, Grant):
+        if fact.decision is Condition.DENY and now.decision is Condition.ALLOW:
+            return ""
+        if fact.decision is now.decision:
+            return "" if fact.option else "somebody else granted the same with the right to hand it on"
+    return "somebody else put another of the same name there"
+
+
+def _culprits(
+    excess: dict[Principal, set[Access]],
+    after: Facts,
+    add: set[Fact],
+    remove: set[Fact],
+    capabilities: Capabilities,
+) -> set[Fact]:
+    """Those of the changes that an excess comes from: a grant of it, else a way to it, else the opening of a gate."""
+    semantics = capabilities.semantics
+    by_holder: dict[Principal, list[Grant]] = defaultdict(list)
+    for fact in add:
+        if isinstance(fact, Grant) and fact.decision is Condition.ALLOW:
+            by_holder[fact.holder].append(fact)
+    found: set[Fact] = set()
+    for user, accesses in excess.items():
+        reached = after.closure(user)
+        grants = [grant for holder in reached for grant in by_holder.get(holder, ())]
+        ways: list[Fact] = [f for f in add if isinstance(f, Member) and f.who in reached and f.of in reached]
+        ways += [f for f in add if isinstance(f, Owner) and f.principal in reached]
+        for object, action in accesses:
+            chain = set(object.chain(semantics.nested_schemas))
+            near = [g for g in grants if g.object in chain]
+
+            direct: Iterable[Fact] = [
+                g for g in near if action in semantics.given(g.object.type, g.privilege)
+            ]
+            gates: Iterable[Fact] = [
+                g for g in near if actions.GATES & semantics.given(g.object.type, g.privilege)
+            ]
+            denials = [
+                f
+                for f in remove
+                if isinstance(f, Grant) and f.decision is Condition.DENY and f.holder in reached
+            ]
+            culprits = direct or ways or gates or denials
+            # INVARIANT: where no change can be blamed, none is made.
+            found.update(culprits or add or remove)
+    return found
+
+
+_WIDENING_LAST = {ObjectType.SCHEMA: 5, ObjectType.CATALOG: 6, ObjectType.METALAKE: 7}
+
+
+def _rank(change: Change) -> tuple[int, str]:
+    """Make roles, take away, restrict, deny, then grant: leaves before the gates to them, owners last."""
+    fact = change.fact
+    adds = change.after is not None
+    match fact:
+        case Known():
+            rank = 0 if adds else 11
+        case Grant(_, _, _, Condition.DENY):
+            rank = 3 if adds else 9
+        case Grant(_, object):
+            rank = _WIDENING_LAST.get(object.type, 4) if adds else 1
+        case Member():
+            rank = 8 if adds else 1
+        case RowFilter() | Mask():
+            rank = 2 if adds else 9
+        case _:
+            rank = 10
+    return rank, _text(fact)
+
+
+def _text(fact: Fact) -> str:
+    return str(fact)

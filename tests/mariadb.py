@@ -1,0 +1,161 @@
+"""A real MariaDB for tests: started in a folder of its own as an ordinary user, and gone afterwards.
+
+`mariadb_server` gives a running server. Import it into the `conftest.py` of the tests that need it, or use `running()`.
+"""
+
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pymysql
+import pytest
+
+from tests.postgres import free_port
+
+_UNPRIVILEGED = ("mysql", "nobody")
+
+
+class NoMariaDB(Exception):
+    """There is no MariaDB here and none could be installed."""
+
+
+class Server(msgspec.Struct, frozen=True):
+    """Where a server listens, and its administrator."""
+
+    port: int
+    user: str = "headgate"
+    password: str = "headgate"
+
+    def connect(self, user: str | None = None, password: str | None = None) -> "pymysql.Connection[Any]":
+        return pymysql.connect(
+            host="127.0.0.1",
+            port=self.port,
+            user=user or self.user,
+            password=self.password if user is None else (password or ""),
+            autocommit=True,
+        )
+
+
+def _binaries() -> tuple[str, str]:
+    path = f"{os.environ.get('PATH', '')}:/usr/sbin"
+    server, install = shutil.which("mariadbd", path=path), shutil.which("mariadb-install-db", path=path)
+    if not server or not install:
+        raise NoMariaDB("no mariadbd: install Debian's package 'mariadb-server'")
+    return server, install
+
+
+def _installed() -> tuple[str, str]:
+    try:
+        return _binaries()
+    except NoMariaDB:
+        if os.geteuid() != 0 or shutil.which("apt-get") is None:
+            raise
+    done = subprocess.run(
+        ["apt-get", "install", "-y", "-q", "--no-install-recommends", "mariadb-server"],
+        capture_output=True,
+        env={**os.environ, "DEBIAN_FRONTEND": "noninteractive", "RUNLEVEL": "1"},
+        timeout=240,
+    )
+    if done.returncode:
+        raise NoMariaDB("Debian's package 'mariadb-server' could not be installed")
+    return _binaries()
+
+
+def _as_ordinary_user(folder: Path) -> list[str]:
+    if os.geteuid() != 0:
+        return []
+    for user in _UNPRIVILEGED:
+        try:
+            shutil.chown(folder, user)
+        except LookupError:
+            continue
+        return ["runuser", "-u", user, "--"]
+    raise NoMariaDB("no unprivileged user to run MariaDB as")
+
+
+@contextmanager
+def running() -> Iterator[Server]:
+    """A MariaDB server on loopback."""
+    program, install = _installed()
+    folder = Path(tempfile.mkdtemp(prefix="headgate-mariadb-"))
+    process: subprocess.Popen[bytes] | None = None
+    try:
+        become = _as_ordinary_user(folder)
+        folder.chmod(0o755)
+        server = Server(free_port())
+        init = folder / "init.sql"
+        init.write_text(
+            f"CREATE USER IF NOT EXISTS '{server.user}'@'127.0.0.1' IDENTIFIED BY '{server.password}';\n"
+            f"GRANT ALL PRIVILEGES ON *.* TO '{server.user}'@'127.0.0.1' WITH GRANT OPTION;\n"
+        )
+        subprocess.run(
+            [
+                *become,
+                install,
+                "--no-defaults",
+                f"--datadir={folder}/data",
+                "--auth-root-authentication-method=normal",
+                "--skip-test-db",
+            ],
+            check=True,
+            capture_output=True,
+            cwd=folder,
+            timeout=120,
+        )
+        process = subprocess.Popen(
+            [
+                *become,
+                program,
+                "--no-defaults",
+                f"--datadir={folder}/data",
+                f"--port={server.port}",
+                "--bind-address=127.0.0.1",
+                f"--socket={folder}/socket",
+                f"--init-file={init}",
+                "--skip-name-resolve",
+                "--innodb-flush-log-at-trx-commit=0",
+                "--innodb-buffer-pool-size=32M",
+            ],
+            cwd=folder,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        _wait(server, process)
+        yield server
+    finally:
+        if process is not None:
+            process.terminate()
+            process.wait(30)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _wait(server: Server, process: "subprocess.Popen[bytes]") -> None:
+    deadline = time.monotonic() + 60
+    while True:
+        try:
+            server.connect().close()
+            return
+        except pymysql.Error:
+            if process.poll() is not None or time.monotonic() > deadline:
+                raise NoMariaDB("MariaDB did not start") from None
+            time.sleep(0.1)
+
+
+@pytest.fixture(scope="session")
+def mariadb_server() -> Iterator[Server]:
+    server = running()
+    try:
+        address = server.__enter__()
+    except NoMariaDB as reason:
+        if os.environ.get("CI") == "true":
+            pytest.fail(f"MariaDB is required here: {reason}")
+        pytest.skip(f"without MariaDB: {reason}")
+    yield address
+    server.__exit__(None, None, None)

@@ -1,0 +1,93 @@
+"""Apache Iceberg's own test classes and fixture server, resolved once by Maven and kept."""
+
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+
+from tests.postgres import free_port
+
+POM = Path(__file__).parents[1] / "rck" / "pom.xml"
+
+
+def jars() -> Path:
+    """The folder with the kit's jars; `RCK_HOME` says where, else the user's cache."""
+    home = Path(os.environ.get("RCK_HOME", "~/.cache/iceberg-rck")).expanduser()
+    if not (home / ".ready").exists():
+        maven = shutil.which("mvn")
+        assert maven is not None, (
+            "Maven resolves the kit: install mvn, or set RCK_HOME to a folder that has it"
+        )
+        (home / "lib").mkdir(parents=True, exist_ok=True)
+        goal = ["dependency:copy-dependencies", f"-DoutputDirectory={home / 'lib'}"]
+        subprocess.run([maven, "-q", "-B", "-f", POM, *goal], check=True, timeout=1200)
+        (home / ".ready").touch()
+    return home / "lib"
+
+
+def java() -> str:
+    found = shutil.which("java")
+    assert found is not None, "the kit needs Java 17 or later"
+    return found
+
+
+def compatibility(uri: str, **properties: str) -> subprocess.CompletedProcess[str]:
+    """Run the kit against a server; the properties go to its client."""
+    given = {"rck.local": "false", "uri": uri, **properties}
+    command = [
+        java(),
+        *(f"-D{key}={value}" for key, value in given.items()),
+        "-cp",
+        f"{jars()}/*",
+        "org.junit.platform.console.ConsoleLauncher",
+        "execute",
+        "--select-class=org.apache.iceberg.rest.RESTCompatibilityKitCatalogTests",
+        "--select-class=org.apache.iceberg.rest.RESTCompatibilityKitViewCatalogTests",
+        "--details=summary",
+        "--disable-banner",
+        "--disable-ansi-colors",
+    ]
+    return subprocess.run(command, capture_output=True, text=True, timeout=900, check=False)
+
+
+@contextmanager
+def fixture_server(folder: Path) -> Iterator[str]:
+    """Apache's own REST catalog server, on a port of its own; its address."""
+    port = free_port()
+    folder.mkdir(parents=True, exist_ok=True)
+    environment = {
+        **os.environ,
+        "CATALOG_REST_PORT": str(port),
+        "CATALOG_WAREHOUSE": f"file://{folder}/warehouse",
+        "CATALOG_URI": f"jdbc:sqlite:{folder}/catalog.db",
+        "CATALOG_JDBC_USER": "user",
+        "CATALOG_JDBC_PASSWORD": "password",
+        "CATALOG_CATALOG__IMPL": "org.apache.iceberg.jdbc.JdbcCatalog",
+        "CATALOG_JDBC_SCHEMA__VERSION": "V1",
+    }
+    command = [java(), "-Xmx512m", "-cp", f"{jars()}/*", "org.apache.iceberg.rest.RESTCatalogServer"]
+    with (folder / "log").open("wb") as log:
+        process = subprocess.Popen(command, stdout=log, stderr=log, env=environment)
+    try:
+        url = f"http://127.0.0.1:{port}"
+        _wait(url, process, folder / "log")
+        yield url
+    finally:
+        process.terminate()
+        process.wait(timeout=30)
+
+
+def _wait(url: str, process: "subprocess.Popen[bytes]", log: Path) -> None:
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and process.poll() is None:
+        try:
+            if httpx.get(f"{url}/v1/config", timeout=5).status_code == 200:
+                return
+        except httpx.HTTPError:
+            time.sleep(0.2)
+    raise AssertionError(f"the fixture server did not start: {log.read_text()[-2000:]}")

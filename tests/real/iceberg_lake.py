@@ -1,0 +1,39 @@
+"""A real server with one Iceberg catalog and an owner's token, for unmodified clients."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from tests.real.server import RunningServer, headgate, running
+
+
+class IcebergLake:
+    """The catalog `lake.cat` with the namespace `s`."""
+
+    def __init__(self, server: RunningServer, token: str) -> None:
+        self.server = server
+        self.token = token
+        self.uri = f"{server.url}/iceberg"
+        self.warehouse = "lake.cat"
+
+    def ask(self, method: str, path: str, json: Any = None) -> Any:
+        """A request of the owner's to the Iceberg door."""
+        return self.server.ask(self.token, method, f"/iceberg/v1/lake.cat{path}", json)
+
+    def plans(self, table: str) -> int:
+        """How many scans of a table were planned or fetched here so far."""
+        query = f"/api/headgate/audit?metalake=lake&action=read_table&object=cat.s.{table}&limit=1000"
+        return len(self.server.must(self.token, "GET", query)["events"])
+
+
+@contextmanager
+def iceberg_lake(home: Path) -> Iterator[IcebergLake]:
+    with running(home, "--service-admins", "admin", "--warehouse", str(home / "warehouse")) as server:
+        token = headgate("token", "create", "--home", str(home), "--user", "admin").stdout.strip()
+        server.must(token, "POST", "/api/metalakes", {"name": "lake"})
+        catalog = {"name": "cat", "type": "relational", "provider": "lakehouse-iceberg"}
+        server.must(token, "POST", "/api/metalakes/lake/catalogs", catalog)
+        lake = IcebergLake(server, token)
+        assert lake.ask("POST", "/namespaces", {"namespace": ["s"]}).status_code == 200
+        yield lake

@@ -1,0 +1,98 @@
+"""From one system to another and back: the same policies, or exactly the losses that the tables of capabilities predict."""
+
+from collections.abc import Callable
+from itertools import permutations
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+
+from headgate.sync.canonical import canonical
+from headgate.sync.facts import Fact, Facts, Grant, Kind, Known, Member, Principal
+from headgate.sync.journal import Journal
+from headgate.sync.losses import STRUCTURE
+from headgate.sync.names import PrincipalMap
+from headgate.sync.results import Mode, Outcome
+from headgate.sync.translate import Translation, translate
+from tests.sync.conftest import SYSTEMS
+from tests.sync.stands import Stand
+from tests.sync.suite.test_a_push_never_widens import VOCABULARY, allowed_by, forget
+from tests.sync.worlds import ROLES, USERS, policies, snapshot
+
+PAIRS = list(permutations(SYSTEMS, 2))
+
+
+def between(one: Stand, other: Stand) -> PrincipalMap:
+    """Who is who in two systems: the people of the world, and roles under the same names."""
+    to_world = one.names.back
+    entries = {str(one.own(p)): str(other.own(p)) for p in (*USERS, *ROLES)}
+    if one.connector.capabilities.groups and other.connector.capabilities.groups:
+        entries["group:*"] = "*"
+    assert all(to_world.of(one.own(p)) == p for p in USERS)
+    return PrincipalMap(entries)
+
+
+def told(facts: Facts, stand: Stand) -> frozenset[Fact]:
+    """Grants, holders and roles: what a policy is, without the inventory."""
+    keeps = stand.connector.capabilities.memberships
+    return frozenset(
+        fact
+        for fact in facts
+        if isinstance(fact, Grant)
+        or (isinstance(fact, Member) and (fact.of.kind is Kind.ROLE or keeps))
+        or (isinstance(fact, Known) and fact.principal.kind is Kind.ROLE)
+    )
+
+
+def push(source: Facts, stand: Stand, names: PrincipalMap, journal: Journal) -> None:
+    forget(journal, stand)
+    result = stand.connector.push(snapshot(source), Mode.OVERWRITE, names, journal)
+    assert not [i for i in result.items if i.outcome in (Outcome.FAILED, Outcome.WIDENS)]
+
+
+def predicted(source: Facts, stand: Stand, names: PrincipalMap) -> tuple[Facts, Translation]:
+    """What the target will say of itself, from the tables alone."""
+    now = stand.connector.read().facts
+    made = translate(source, now, stand.connector.capabilities, names, VOCABULARY)
+    everything_else = [f for f in now if not isinstance(f, Grant | Member)]
+    kept = [f for f in made.facts if not isinstance(f, Member) or f in told(made.facts, stand)]
+    return canonical(Facts([*everything_else, *kept]), stand.connector.capabilities), made
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("here", "there"), PAIRS)
+@given(facts=policies(opaque=False))
+@settings(
+    max_examples=4,
+    deadline=None,
+    phases=[Phase.explicit, Phase.reuse, Phase.generate],
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+def test_a_round_trip_gives_the_same_or_the_predicted(
+    here: str, there: str, stand_of: Callable[[str], Stand], journal: Journal, facts: Facts
+) -> None:
+    one, other = stand_of(here), stand_of(there)
+    push(facts, one, one.names, journal)
+    start = one.connector.fetch().facts
+
+    foreseen, out = predicted(start, other, between(one, other))
+    push(start, other, between(one, other), journal)
+    middle = other.connector.fetch().facts
+    assert told(middle, other) == told(foreseen, other)
+
+    one.empty()
+    foreseen, home = predicted(middle, one, between(other, one))
+    push(middle, one, between(other, one), journal)
+    end = one.connector.fetch().facts
+    assert told(end, one) == told(foreseen, one)
+
+    if not out.losses and not home.losses:
+        assert told(end, one) == told(start, one)
+    keeps_groups = one.connector.capabilities.memberships and other.connector.capabilities.memberships
+    structure_only = all(loss.cause in STRUCTURE for loss in (*out.losses, *home.losses))
+    if structure_only and (keeps_groups or not start.members):
+        users = tuple(one.own(user) for user in USERS)
+        assert _data(allowed_by(end), users) == _data(allowed_by(start), users)
+
+
+def _data(access: dict[Principal, frozenset[tuple[object, str]]], users: tuple[Principal, ...]) -> object:
+    return {user: {a for a in access.get(user, ()) if not a[1].endswith(".use")} for user in users}

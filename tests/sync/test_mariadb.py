@@ -1,0 +1,102 @@
+"""What is MariaDB's own: accounts with hosts, database names that are patterns, roles that are read and not written."""
+
+from collections.abc import Callable
+
+import pytest
+
+from headgate.model.errors import ConnectionFailed
+from headgate.model.objects import ObjectType
+from headgate.sync.connectors.mariadb import Account, MariaDBConnector
+from headgate.sync.facts import Grant, Kind, Known, Member, Present, Principal, Securable
+from headgate.sync.journal import Journal
+from headgate.sync.names import PrincipalMap
+from headgate.sync.results import Mode
+from tests.sync.stands import MariaDBStand, Stand
+from tests.sync.suite.test_pushes_are_safe import ANN, POLICY
+from tests.sync.worlds import CATALOG, SCHEMAS, TABLES, snapshot
+
+NEIGHBOUR = Securable(ObjectType.TABLE, ("lake", "hxr", "staff"))
+
+
+@pytest.fixture
+def maria(stand_of: Callable[[str], Stand]) -> MariaDBStand:
+    stand = stand_of("mariadb")
+    assert isinstance(stand, MariaDBStand)
+    return stand
+
+
+def test_a_wildcard_in_a_name_reaches_nobody_else(maria: MariaDBStand, journal: Journal) -> None:
+    words = ("SELECT_TABLE", "SELECT_VIEW", "USE_SCHEMA")
+    facts = POLICY.changed(
+        add=[Grant(ANN, SCHEMAS[1], word) for word in words] + [Grant(ANN, CATALOG, "USE_CATALOG")]
+    )
+    assert maria.connector.push(snapshot(facts), Mode.MERGE, maria.names, journal).ok
+    assert Grant(maria.own(ANN), SCHEMAS[1], "SELECT") in maria.connector.read().facts
+    assert maria.may(ANN, TABLES[2], "table.read")
+    assert not maria.may(ANN, NEIGHBOUR, "table.read")
+
+
+def test_a_pattern_of_others_is_seen_as_all_that_it_reaches(maria: MariaDBStand) -> None:
+    maria._run("GRANT SELECT ON `h_r`.* TO 'ann'@'%'")
+    assert maria.may(ANN, NEIGHBOUR, "table.read"), "an unescaped name is a pattern"
+    held = {g.object.path[1] for g in maria.connector.read().facts.grants if g.holder == maria.own(ANN)}
+    assert held == {"h_r", "hxr"}
+    assert any("pattern" in note for note in maria.connector.fetch().properties.values())
+
+
+def test_the_host_belongs_to_the_name(maria: MariaDBStand, journal: Journal) -> None:
+    maria._run("CREATE USER IF NOT EXISTS 'ann'@'10.0.0.1'")
+    try:
+        maria.connector.push(snapshot(POLICY), Mode.MERGE, maria.names, journal)
+        holders = {grant.holder.name for grant in maria.connector.read().facts.grants}
+        assert "ann@%" in holders
+        assert "ann@10.0.0.1" not in holders
+    finally:
+        maria._run("DROP USER 'ann'@'10.0.0.1'")
+
+
+def test_roles_are_read_with_their_holders_and_not_expanded(maria: MariaDBStand) -> None:
+    for statement in (
+        "CREATE ROLE inner_role", "CREATE ROLE outer_role", "GRANT SELECT ON sales.orders TO inner_role",
+        "GRANT inner_role TO outer_role", "GRANT outer_role TO 'ann'@'%'",
+    ):  # fmt: skip
+        maria._run(statement)
+    facts = maria.connector.read().facts
+    inner, outer = Principal(Kind.ROLE, "inner_role"), Principal(Kind.ROLE, "outer_role")
+    assert {Member(inner, outer), Member(outer, maria.own(ANN)), Known(inner)} <= facts.all
+    assert [g.holder for g in facts.grants if g.object == TABLES[0]] == [inner]
+
+
+def test_privileges_that_are_unknown_here_are_kept_as_opaque(maria: MariaDBStand) -> None:
+    maria._run("GRANT PROCESS, BINLOG ADMIN ON *.* TO 'ann'@'%'")
+    words = {p.type for o in maria.connector.fetch().users["ann@%"].securable_objects for p in o.privileges}
+    assert "mariadb:PROCESS" in words
+    assert any(word.startswith("mariadb:BITS") for word in words)
+
+
+@pytest.mark.parametrize(
+    "name", ["a`b", "a'b", "a b", "Ünïcode", "x; DROP TABLE y", "%", "a_b", "a\\\\b", "select"]
+)
+def test_odd_names_mean_themselves(maria: MariaDBStand, journal: Journal, name: str) -> None:
+    quoted = "`" + name.replace("`", "``") + "`"
+    table = Securable(ObjectType.TABLE, ("lake", "sales", name))
+    maria._run(f"CREATE TABLE sales.{quoted} (x int)")
+    try:
+        facts = POLICY.changed(
+            add=[Present(table), Grant(Principal(Kind.ROLE, "reader"), table, "MODIFY_TABLE")]
+        )
+        assert maria.connector.push(snapshot(facts), Mode.MERGE, maria.names, journal).ok
+        assert Grant(maria.own(ANN), table, "INSERT") in maria.connector.read().facts
+    finally:
+        maria._run(f"DROP TABLE sales.{quoted}")
+
+
+def test_wrong_credentials_are_said_plainly_and_without_the_password(
+    maria: MariaDBStand, journal: Journal
+) -> None:
+    account = Account("127.0.0.1", maria.server.port, "nobody-here", "secret-word")
+    connector = MariaDBConnector(account, "lake", "mariadb:gone")
+    with pytest.raises(ConnectionFailed, match="does not answer") as told:
+        connector.push(snapshot(POLICY), Mode.MERGE, PrincipalMap.same_names(), journal)
+    assert "secret-word" not in str(told.value) + repr(account)
+    assert journal.last("mariadb:gone") is None

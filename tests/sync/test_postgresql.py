@@ -1,0 +1,156 @@
+"""What is PostgreSQL's own: row-level security, PUBLIC, those above all grants, names that need quotes."""
+
+from collections.abc import Callable
+
+import psycopg
+import pytest
+
+from headgate.model.errors import ConnectionFailed
+from headgate.model.objects import ObjectType
+from headgate.sync.connectors.postgresql import PUBLIC, PostgresConnector
+from headgate.sync.facts import Facts, Grant, Kind, Known, Member, Present, Principal, RowFilter, Securable
+from headgate.sync.journal import Journal
+from headgate.sync.names import PrincipalMap
+from headgate.sync.results import Change, Mode, Outcome
+from headgate.sync.run import undo
+from tests.sync.stands import PostgresStand, Stand
+from tests.sync.suite.test_pushes_are_safe import ANN, BOB, POLICY
+from tests.sync.worlds import CATALOG, SCHEMAS, TABLES, snapshot
+
+OWN = RowFilter(TABLES[0], "own rows", "x > 1 AND NOT y IS NULL", (ANN,))
+
+
+@pytest.fixture
+def pg(stand_of: Callable[[str], Stand]) -> PostgresStand:
+    stand = stand_of("postgresql")
+    assert isinstance(stand, PostgresStand)
+    return stand
+
+
+def rows(pg: PostgresStand, user: Principal) -> list[int]:
+    with psycopg.connect(pg.url, user=pg.own(user).name, autocommit=True) as connection:
+        return [x for (x,) in connection.execute("SELECT x FROM sales.orders ORDER BY x")]
+
+
+def with_filter(pg: PostgresStand, rule: RowFilter) -> Facts:
+    pg.connection.execute("TRUNCATE sales.orders")
+    pg.connection.execute("INSERT INTO sales.orders VALUES (1, 1), (2, 2), (3, NULL)")
+    return POLICY.changed(add=[rule, Member(Principal(Kind.ROLE, "reader"), BOB)])
+
+
+def test_a_row_filter_is_enforced_kept_and_taken_back(pg: PostgresStand, journal: Journal) -> None:
+    facts = with_filter(pg, OWN)
+    before = pg.connector.read().facts
+    result = pg.connector.push(snapshot(facts, "postgresql"), Mode.MERGE, pg.names, journal)
+    assert result.ok
+    assert rows(pg, ANN) == [2]
+    assert rows(pg, BOB) == [1, 2, 3]
+    fetched = pg.connector.fetch()
+    assert [(rule.name, rule.sql, rule.to) for rule in fetched.row_filters] == [
+        (OWN.name, OWN.sql, (str(pg.own(ANN)),))
+    ]
+    again = pg.connector.push(snapshot(facts, "postgresql"), Mode.MERGE, pg.names, journal)
+    assert not again.count(Outcome.APPLIED)
+    undo(pg.connector, journal)
+    undo(pg.connector, journal)
+    assert pg.connector.read().facts == before
+
+
+def test_a_filter_for_everyone_spares_the_exempt_only(pg: PostgresStand, journal: Journal) -> None:
+    facts = with_filter(pg, RowFilter(TABLES[0], "all", "x = 1", (), (BOB,)))
+    assert pg.connector.push(snapshot(facts, "postgresql"), Mode.MERGE, pg.names, journal).ok
+    assert rows(pg, ANN) == [1]
+    assert rows(pg, BOB) == [1, 2, 3]
+
+
+def test_a_table_is_not_granted_when_its_filter_fails(pg: PostgresStand, journal: Journal) -> None:
+    facts = with_filter(pg, RowFilter(TABLES[0], "broken", "no_such_column = 1", (ANN,)))
+    result = pg.connector.push(snapshot(facts, "postgresql"), Mode.MERGE, pg.names, journal)
+    assert not result.ok
+    assert not pg.may(ANN, TABLES[0], "table.read")
+
+
+@pytest.mark.parametrize(
+    "text", ["true); DROP TABLE sales.orders; --", "x IN (SELECT 1)", "DROP TABLE sales.orders", "x ="]
+)
+def test_a_filter_that_is_no_expression_never_reaches_the_server(
+    pg: PostgresStand, journal: Journal, text: str
+) -> None:
+    facts = with_filter(pg, RowFilter(TABLES[0], "evil", text, (ANN,)))
+    result = pg.connector.push(snapshot(facts, "postgresql"), Mode.MERGE, pg.names, journal)
+    assert not result.ok
+    assert not pg.may(ANN, TABLES[0], "table.read")
+    assert pg.connection.execute("SELECT count(*) FROM sales.orders").fetchone() == (3,)
+
+
+def test_row_level_security_of_others_is_no_row_for_anybody_elsewhere(pg: PostgresStand) -> None:
+    pg.connection.execute("ALTER TABLE sales.orders ENABLE ROW LEVEL SECURITY")
+    pg.connection.execute("CREATE POLICY theirs ON sales.orders USING (x = 1)")
+    fetched = pg.connector.fetch()
+    assert [(rule.sql, rule.to) for rule in fetched.row_filters] == [("false", ())]
+    assert any("row-level security of its own" in note for note in fetched.properties.values())
+
+
+def test_what_everyone_holds_is_seen_and_overwritten(pg: PostgresStand, journal: Journal) -> None:
+    pg.connector.apply([Change(None, Grant(PUBLIC, TABLES[0], "SELECT"))])
+    assert Grant(PUBLIC, TABLES[0], "SELECT") in pg.connector.read().facts
+    plan = pg.connector.plan(snapshot(POLICY), Mode.OVERWRITE, pg.names, journal)
+    assert Grant(PUBLIC, TABLES[0], "SELECT") in plan.foreign
+    pg.connector.push(snapshot(POLICY), Mode.OVERWRITE, pg.names, journal)
+    assert not pg.may(Principal(Kind.USER, "cy"), TABLES[0], "table.read")
+
+
+def test_pushing_a_database_to_itself_changes_nothing(pg: PostgresStand, journal: Journal) -> None:
+    pg.connector.apply(
+        [
+            Change(None, Grant(PUBLIC, CATALOG, "CONNECT")),
+            Change(None, Grant(PUBLIC, SCHEMAS[0], "USAGE")),
+            Change(None, Grant(pg.own(ANN), TABLES[0], "SELECT", option=True)),
+            Change(None, Grant(pg.own(BOB), TABLES[0], "TRUNCATE")),
+        ]
+    )
+    plan = pg.connector.plan(pg.connector.fetch(), Mode.MERGE, PrincipalMap.same_names(), journal)
+    assert plan.changes == ()
+
+
+def test_those_above_all_grants_are_named(pg: PostgresStand) -> None:
+    assert any("'headgate' bypasses" in note for note in pg.connector.fetch().properties.values())
+
+
+@pytest.mark.parametrize(
+    "name", ['a"b', "a'b", "a b", "Ünïcode", "x; DROP TABLE y", "%s", "{}", "select", "a.b"]
+)
+def test_odd_names_mean_themselves(pg: PostgresStand, journal: Journal, name: str) -> None:
+    quoted = '"' + name.replace('"', '""') + '"'
+    user = Principal(Kind.USER, f"{name}{pg.mark}")
+    table = Securable(ObjectType.TABLE, ("lake", "sales", name))
+    pg._run(f"CREATE TABLE sales.{quoted} (x int)")
+    pg._run(f'CREATE ROLE {quoted[:-1]}{pg.mark}" LOGIN')
+    role = Principal(Kind.ROLE, name)
+    try:
+        facts = POLICY.changed(
+            add=[
+                Known(user),
+                Known(role),
+                Present(table),
+                Member(role, user),
+                *(Grant(role, CATALOG, word) for word in ("USE_CATALOG", "USE_SCHEMA")),
+                Grant(role, table, "SELECT_TABLE"),
+            ]
+        )
+        names = PrincipalMap({"user:*": "*", "role:*": f"*_{pg.mark}"})
+        result = pg.connector.push(snapshot(facts), Mode.MERGE, names, journal)
+        assert result.ok
+        assert Grant(Principal(Kind.ROLE, f"{name}_{pg.mark}"), table, "SELECT") in pg.connector.read().facts
+        undo(pg.connector, journal)
+        assert not any(f.holder.name.startswith(name) for f in pg.connector.read().facts.grants)
+    finally:
+        pg._run(f"DROP TABLE sales.{quoted}")
+        pg._run(f'DROP ROLE {quoted[:-1]}{pg.mark}"')
+
+
+def test_wrong_credentials_are_said_plainly_and_nothing_is_journaled(journal: Journal) -> None:
+    connector = PostgresConnector("postgresql://nobody:wrong@127.0.0.1:1/none", "lake", "postgresql:gone")
+    with pytest.raises(ConnectionFailed, match="does not answer"):
+        connector.push(snapshot(POLICY), Mode.MERGE, PrincipalMap.same_names(), journal)
+    assert journal.last("postgresql:gone") is None

@@ -1,0 +1,222 @@
+"""The rules of translation one by one, on a target that can say little: exact, narrower and reported, never wider."""
+
+import pytest
+
+from headgate.model.privileges import Condition
+from headgate.sync.canonical import canonical, direct_role, vocabulary
+from headgate.sync.connectors import all_capabilities, mariadb, postgresql
+from headgate.sync.connectors import headgate as hg
+from headgate.sync.facts import (
+    Fact,
+    Facts,
+    Grant,
+    Kind,
+    Known,
+    Mask,
+    Member,
+    Owner,
+    Present,
+    Principal,
+    RowFilter,
+)
+from headgate.sync.losses import Cause
+from headgate.sync.names import PrincipalMap
+from headgate.sync.translate import Options, Translation, same_text, translate
+from tests.sync.worlds import CATALOG, COLUMNS, INVENTORY, PEOPLE, SCHEMAS, TABLES, VIEWS
+
+ANN, BOB = Principal(Kind.USER, "ann"), Principal(Kind.USER, "bob")
+TEAM = Principal(Kind.GROUP, "team")
+READER, BLOCKED = Principal(Kind.ROLE, "reader"), Principal(Kind.ROLE, "blocked")
+VOCABULARY = vocabulary(all_capabilities())
+NAMES = PrincipalMap.same_names()
+TARGET = Facts([*INVENTORY, *PEOPLE, *(Present(column) for column in COLUMNS)])
+
+
+def uses(holder: Principal) -> list[Fact]:
+    return [Grant(holder, CATALOG, "USE_CATALOG"), Grant(holder, CATALOG, "USE_SCHEMA")]
+
+
+def to(
+    system: object, *facts: Fact, options: Options = Options(), names: PrincipalMap = NAMES
+) -> Translation:
+    source = Facts([*INVENTORY, *PEOPLE, *facts])
+    return translate(source, TARGET, system.CAPABILITIES, names, VOCABULARY, options)  # type: ignore[attr-defined]
+
+
+def causes(translation: Translation) -> set[Cause]:
+    return {loss.cause for loss in translation.losses}
+
+
+def granted(translation: Translation) -> set[tuple[str, str, str]]:
+    return {(g.holder.name, str(g.object), g.privilege) for g in translation.facts.grants}
+
+
+def test_a_wider_privilege_is_given_only_to_who_has_all_of_it() -> None:
+    some = to(postgresql, *uses(ANN), Grant(ANN, SCHEMAS[0], "CREATE_TABLE"))
+    assert ("ann", "schema:lake.sales", "CREATE") not in granted(some)
+    assert Cause.NARROWER in causes(some)
+    words = ("CREATE_TABLE", "CREATE_VIEW", "REGISTER_FUNCTION")
+    full = to(postgresql, *uses(ANN), *(Grant(ANN, SCHEMAS[0], word) for word in words))
+    assert ("ann", "schema:lake.sales", "CREATE") in granted(full)
+
+
+def test_a_narrower_privilege_is_given_and_the_rest_reported() -> None:
+    made = to(postgresql, *uses(ANN), Grant(ANN, TABLES[0], "MODIFY_TABLE"))
+    words = {word for _, object, word in granted(made) if object == "table:lake.sales.orders"}
+    assert words == {"SELECT", "INSERT", "UPDATE", "DELETE"}
+    assert (TABLES[0], "table.alter") in made.lost[ANN]
+
+
+def test_a_grant_on_a_container_is_written_for_what_exists_where_it_would_reach_too_far() -> None:
+    tables_only = to(mariadb, *uses(ANN), Grant(ANN, SCHEMAS[0], "SELECT_TABLE"))
+    assert ("ann", "schema:lake.sales", "SELECT") not in granted(tables_only)
+    assert ("ann", "table:lake.sales.orders", "SELECT") in granted(tables_only)
+    assert Cause.FUTURE in causes(tables_only)
+    both = to(mariadb, *uses(ANN), *(Grant(ANN, SCHEMAS[0], w) for w in ("SELECT_TABLE", "SELECT_VIEW")))
+    assert granted(both) == {("ann", "schema:lake.sales", "SELECT")}
+    assert Cause.FUTURE not in causes(both)
+
+
+def test_what_sleeps_behind_a_gate_does_not_wake_where_there_is_none() -> None:
+    made = to(mariadb, Grant(ANN, TABLES[0], "SELECT_TABLE"), Grant(ANN, CATALOG, "USE_CATALOG"))
+    assert granted(made) == set()
+    assert Cause.DORMANT in causes(made)
+
+
+def test_a_denial_becomes_the_allowed_remainder() -> None:
+    made = to(
+        postgresql,
+        *uses(READER),
+        Grant(READER, CATALOG, "SELECT_TABLE"),
+        Grant(BLOCKED, TABLES[1], "SELECT_TABLE", Condition.DENY),
+        Member(READER, ANN),
+        Member(READER, BOB),
+        Member(BLOCKED, BOB),
+    )
+    assert Member(READER, ANN) in made.facts
+    assert Member(READER, BOB) not in made.facts
+    of_bob = {object for holder, object, word in granted(made) if holder == "bob" and word == "SELECT"}
+    assert of_bob == {"table:lake.sales.orders", "table:lake.h_r.staff"}
+    assert Cause.DENY in causes(made)
+
+
+def test_a_denial_through_somebody_unknown_still_binds() -> None:
+    names = PrincipalMap({"user:*": "*"})
+    made = to(
+        hg,
+        *uses(ANN),
+        Grant(ANN, TABLES[0], "SELECT_TABLE"),
+        Grant(BLOCKED, TABLES[0], "SELECT_TABLE", Condition.DENY),
+        Member(BLOCKED, TEAM),
+        Member(TEAM, ANN),
+        names=names,
+    )
+    assert Cause.UNMAPPED in causes(made)
+    assert Grant(direct_role(ANN), TABLES[0], "SELECT_TABLE", Condition.DENY) in made.facts
+
+
+def test_groups_and_roles_are_written_for_their_members_where_there_are_none() -> None:
+    made = to(
+        mariadb,
+        *uses(READER),
+        Grant(READER, TABLES[0], "SELECT_TABLE"),
+        Member(READER, TEAM),
+        Member(TEAM, ANN),
+    )
+    assert granted(made) == {("ann", "table:lake.sales.orders", "SELECT")}
+    assert {Cause.GROUP, Cause.ROLE} <= causes(made)
+
+
+def test_a_column_stays_a_column() -> None:
+    column = Grant(ANN, COLUMNS[0], "SELECT_TABLE")
+    assert ("ann", str(COLUMNS[0]), "SELECT") in granted(to(postgresql, *uses(ANN), column))
+    dropped = to(hg, *uses(ANN), column)
+    assert not any("SELECT" in word for _, _, word in granted(dropped))
+    assert Cause.MISSING_OBJECT in causes(dropped) or Cause.COLUMN in causes(dropped)
+
+
+@pytest.mark.parametrize("rule", [RowFilter(TABLES[0], "own", "x = 1"), Mask(COLUMNS[0], "hide", "NULL")])
+def test_what_may_be_read_only_in_part_is_not_granted_where_that_cannot_be_said(
+    rule: RowFilter | Mask,
+) -> None:
+    made = to(mariadb, *uses(ANN), Grant(ANN, SCHEMAS[0], "SELECT_TABLE"), rule)
+    assert granted(made) == {("ann", "table:lake.sales.refunds", "SELECT")}
+    assert {Cause.FILTER, Cause.MASK} & causes(made)
+
+
+def test_a_role_does_not_carry_past_a_restriction_that_cannot_be_said() -> None:
+    rule = RowFilter(TABLES[0], "own", "x = 1", (ANN,))
+    made = to(
+        postgresql,
+        *uses(READER),
+        Grant(READER, TABLES[0], "SELECT_TABLE"),
+        Member(READER, ANN),
+        Member(READER, BOB),
+        rule,
+    )
+    assert Member(READER, BOB) in made.facts
+    assert Member(READER, ANN) not in made.facts
+    assert not any(holder == "ann" and word == "SELECT" for holder, _, word in granted(made))
+
+
+def test_a_filter_that_can_be_said_goes_with_the_grant() -> None:
+    rule = RowFilter(TABLES[0], "own", "x = 1", (ANN,))
+    source = Facts([*INVENTORY, *PEOPLE, *uses(ANN), Grant(ANN, TABLES[0], "SELECT_TABLE"), rule])
+    made = translate(source, TARGET, postgresql.CAPABILITIES, NAMES, VOCABULARY, Options(), same_text)
+    assert rule in made.facts
+    assert ("ann", "table:lake.sales.orders", "SELECT") in granted(made)
+
+
+def test_ownership_is_never_imitated_by_grants() -> None:
+    made = to(mariadb, *uses(ANN), Owner(TABLES[0], ANN), options=Options(owners=True))
+    assert granted(made) == set()
+    assert Cause.OWNER in causes(made)
+    assert (
+        Owner(TABLES[0], ANN)
+        in to(postgresql, *uses(ANN), Owner(TABLES[0], ANN), options=Options(owners=True)).facts
+    )
+    assert Owner(TABLES[0], ANN) not in to(postgresql, *uses(ANN), Owner(TABLES[0], ANN)).facts
+
+
+def test_the_owner_of_a_container_is_none_where_canonical_ones_may_do_more() -> None:
+    read = canonical(Facts([Owner(SCHEMAS[0], ANN), Owner(TABLES[0], ANN)]), postgresql.CAPABILITIES)
+    assert Owner(TABLES[0], ANN) in read
+    assert Owner(SCHEMAS[0], ANN) not in read
+    assert Grant(ANN, SCHEMAS[0], "postgresql:OWNER") in read
+
+
+def test_words_of_other_systems_are_understood_by_what_they_give() -> None:
+    made = to(mariadb, *uses(ANN), Grant(ANN, TABLES[0], "postgresql:INSERT"))
+    assert ("ann", "table:lake.sales.orders", "INSERT") in granted(made)
+    unknown = to(mariadb, *uses(ANN), Grant(ANN, TABLES[0], "ranger:WHATEVER"))
+    assert granted(unknown) == set()
+    assert Cause.OPAQUE in causes(unknown)
+
+
+def test_part_of_a_privilege_is_never_read_as_the_whole() -> None:
+    facts = Facts([Grant(ANN, TABLES[0], word) for word in ("SELECT", "INSERT", "UPDATE", "DELETE")])
+    read = {grant.privilege for grant in canonical(facts, postgresql.CAPABILITIES).grants}
+    assert read == {"SELECT_TABLE", "postgresql:INSERT", "postgresql:UPDATE", "postgresql:DELETE"}
+    schema = Facts([Grant(ANN, SCHEMAS[0], "SELECT")])
+    read = {g.privilege for g in canonical(schema, mariadb.CAPABILITIES).grants if g.object == SCHEMAS[0]}
+    assert read == {"SELECT_TABLE", "SELECT_VIEW", "USE_SCHEMA"}
+
+
+def test_everyone_is_those_who_are_known_unless_the_map_says_more() -> None:
+    public = Principal(Kind.GROUP, "PUBLIC")
+    facts = (Known(public, everyone=True), *uses(public), Grant(public, VIEWS[0], "SELECT_VIEW"))
+    made = to(mariadb, *facts)
+    assert {holder for holder, _, _ in granted(made)} == {"ann", "bob", "cy"}
+    assert Cause.EVERYONE in causes(made)
+
+
+def test_a_denied_privilege_does_not_come_back_under_another_name() -> None:
+    made = to(
+        hg,
+        *uses(READER),
+        Grant(READER, TABLES[0], "MODIFY_TABLE"),
+        Grant(READER, CATALOG, "MODIFY_TABLE", Condition.DENY),
+        Member(READER, ANN),
+    )
+    assert ("reader", "table:lake.sales.orders", "SELECT_TABLE") not in granted(made)
+    assert Grant(READER, TABLES[0], "MODIFY_TABLE") in made.facts

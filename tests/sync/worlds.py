@@ -1,0 +1,97 @@
+"""Small worlds for synchronisation: one catalog, a few objects, people, and random policies about them."""
+
+from hypothesis import strategies as st
+
+from headgate.model.objects import ObjectType
+from headgate.model.privileges import Condition
+from headgate.sync.facts import Fact, Facts, Grant, Kind, Known, Member, Owner, Present, Principal, Securable
+from headgate.sync.snapshot import PolicySnapshot
+
+_T = ObjectType
+
+
+def at(type: ObjectType, *path: str) -> Securable:
+    return Securable(type, path)
+
+
+CATALOG = at(_T.CATALOG, "lake")
+SCHEMAS = (at(_T.SCHEMA, "lake", "sales"), at(_T.SCHEMA, "lake", "h_r"))
+TABLES = (
+    at(_T.TABLE, "lake", "sales", "orders"),
+    at(_T.TABLE, "lake", "sales", "refunds"),
+    at(_T.TABLE, "lake", "h_r", "staff"),
+)
+VIEWS = (at(_T.VIEW, "lake", "sales", "totals"),)
+COLUMNS = tuple(at(_T.COLUMN, *table.path, name) for table in TABLES for name in ("x", "y"))
+OBJECTS = (CATALOG, *SCHEMAS, *TABLES, *VIEWS)
+
+USERS = tuple(Principal(Kind.USER, name) for name in ("ann", "bob", "cy"))
+GROUPS = tuple(Principal(Kind.GROUP, name) for name in ("team", "all-hands"))
+ROLES = tuple(Principal(Kind.ROLE, name) for name in ("reader", "writer", "blocked"))
+
+INVENTORY: frozenset[Fact] = frozenset(Present(object) for object in OBJECTS)
+PEOPLE: frozenset[Fact] = frozenset(Known(p) for p in (*USERS, *GROUPS))
+
+_ON_CONTAINERS = (
+    "USE_CATALOG", "USE_SCHEMA", "SELECT_TABLE", "MODIFY_TABLE", "SELECT_VIEW", "CREATE_TABLE", "CREATE_VIEW",
+    "REGISTER_FUNCTION",
+)  # fmt: skip
+_BY_TYPE: dict[ObjectType, tuple[str, ...]] = {
+    _T.METALAKE: _ON_CONTAINERS,
+    _T.CATALOG: _ON_CONTAINERS,
+    _T.SCHEMA: tuple(word for word in _ON_CONTAINERS if word != "USE_CATALOG"),
+    _T.TABLE: ("SELECT_TABLE", "MODIFY_TABLE"),
+    _T.VIEW: ("SELECT_VIEW",),
+    _T.COLUMN: ("SELECT_TABLE",),
+}
+_OPAQUE: dict[ObjectType, tuple[str, ...]] = {
+    _T.TABLE: ("postgresql:INSERT", "mariadb:DELETE", "ranger:WHATEVER"),
+    _T.SCHEMA: ("postgresql:CREATE", "mariadb:SELECT"),
+}
+
+
+@st.composite
+def grants(draw: st.DrawFn, holders: tuple[Principal, ...], deny: bool, columns: bool, opaque: bool) -> Grant:
+    objects = [Securable(_T.METALAKE), *OBJECTS, *(COLUMNS if columns else ())]
+    object = draw(st.sampled_from(objects))
+    words = _BY_TYPE[object.type] + (_OPAQUE.get(object.type, ()) if opaque else ())
+    decision = draw(st.sampled_from(list(Condition))) if deny else Condition.ALLOW
+    privilege = draw(st.sampled_from(words))
+    return Grant(draw(st.sampled_from(holders)), object, privilege, decision)
+
+
+@st.composite
+def policies(
+    draw: st.DrawFn,
+    *,
+    deny: bool = True,
+    direct: bool = True,
+    nested: bool = True,
+    columns: bool = False,
+    opaque: bool = True,
+    owners: bool = False,
+) -> Facts:
+    """Canonical facts about the one little catalog, cycles of groups and roles included."""
+    facts: set[Fact] = {*INVENTORY, *PEOPLE, *(Known(role) for role in ROLES)}
+    holders = (*ROLES, *USERS, *GROUPS) if direct else ROLES
+    by_key = {}
+    # The gates are common, or nothing below them would ever matter.
+    for holder in draw(st.sets(st.sampled_from(holders), max_size=4)):
+        for word in ("USE_CATALOG", "USE_SCHEMA"):
+            by_key[holder, CATALOG, word] = Grant(holder, CATALOG, word)
+    for grant in draw(st.lists(grants(holders, deny, columns, opaque), max_size=14)):
+        by_key[grant.holder, grant.object, grant.privilege] = grant
+    facts.update(by_key.values())
+    inside = [(of, who) for of in GROUPS for who in (*USERS, *GROUPS) if of != who]
+    inside += [
+        (of, who) for of in ROLES for who in (*USERS, *GROUPS, *(ROLES if nested else ())) if of != who
+    ]
+    facts.update(Member(of, who) for of, who in draw(st.sets(st.sampled_from(inside), max_size=9)))
+    if owners:
+        for object in draw(st.sets(st.sampled_from(OBJECTS), max_size=2)):
+            facts.add(Owner(object, draw(st.sampled_from(USERS))))
+    return Facts(facts)
+
+
+def snapshot(facts: Facts, system: str = "headgate") -> PolicySnapshot:
+    return PolicySnapshot.of(facts, system)
