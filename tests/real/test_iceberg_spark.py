@@ -221,7 +221,7 @@ def test_large_plans_are_fetched_in_tasks(spark: Any, same: Read, lake: IcebergL
     assert lake.plans("t") >= before + 3, "one plan and two tasks"
 
 
-def test_who_may_not_read_is_told_so_by_spark(spark: Any, lake: IcebergLake) -> None:
+def test_what_is_missing_is_told_so_by_spark(spark: Any, lake: IcebergLake) -> None:
     spark.sql("CREATE TABLE own.s.t (id int) USING iceberg")
     with pytest.raises(Exception, match="TABLE_OR_VIEW_NOT_FOUND"):
         spark.sql("SELECT * FROM own.s.missing").collect()

@@ -296,10 +296,10 @@ def _complete(veil: Veil | None, table: Table) -> Veil:
     """The veil over whole columns, with all that is inside of structs, lists and maps."""
     if veil is None:
         return Veil()
-    return Veil(
-        with_descendants(veil.hidden_field_ids, table),
-        with_descendants(veil.masked_field_ids, table),
-        veil.row_filter,
+    return msgspec.structs.replace(
+        veil,
+        hidden_field_ids=with_descendants(veil.hidden_field_ids, table),
+        masked_field_ids=with_descendants(veil.masked_field_ids, table),
     )
 
 

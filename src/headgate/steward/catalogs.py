@@ -1,5 +1,7 @@
 """Catalogs: declared, tested, enabled, altered and dropped."""
 
+from typing import Final
+
 from headgate.catalogs import Catalog, Registry
 from headgate.catalogs.registry import CatalogDefinition, new_folder
 from headgate.decide import Authority, Node, Op, visible
@@ -13,6 +15,8 @@ from headgate.steward.updates import Updates
 from headgate.store import objects
 from headgate.store.records import ObjectRecord
 
+_MOST_OPEN: Final = 1_000
+
 
 def catalog_type(record: ObjectRecord) -> CatalogType:
     return CatalogType(record.body["type"])
@@ -24,6 +28,7 @@ class Catalogs:
         self.registry = registry
         self.outside = Outside(kernel, self.opened)
         kernel.sight = self.outside.sight
+        self._adapters: dict[int, tuple[int, Catalog]] = {}
 
     def list(self, permit: Permit) -> list[ObjectRecord]:
         """Those the caller may load, by name."""
@@ -110,9 +115,20 @@ class Catalogs:
             return objects.present(read, catalog_node(permit).id)
 
     def adapter(self, permit: Permit) -> Catalog:
-        """The adapter of the catalog that the object of a permit is or lies in."""
+        """The adapter of the catalog that the object of a permit is or lies in.
+
+        INVARIANT: kept for one revision only, so a catalog that was altered is opened anew before the next answer.
+        """
+        id, revision = catalog_node(permit).id, permit.revision
+        known = self._adapters.get(id)
+        if known is not None and known[0] == revision:
+            return known[1]
         record = self.of(permit)
-        return self._open(record, record.properties)
+        adapter = self._open(record, record.properties)
+        if len(self._adapters) >= _MOST_OPEN:
+            self._adapters.clear()
+        self._adapters[id] = (revision, adapter)
+        return adapter
 
     def opened(self, node: Node) -> Catalog:
         """The adapter of a catalog."""

@@ -1,12 +1,15 @@
 """Scan planning over the wire: at once, in tasks, in the background; bound to who asked."""
 
 import json
+import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from headgate import planning
 from headgate.planning import Veil
 from headgate.steward import Steward
 from tests.conftest import Api
@@ -60,12 +63,27 @@ def test_tasks_of_one_table_are_not_tasks_of_another(api: Api, register: Registe
     assert failed(api("admin", "POST", other, {"plan-task": token})) == (404, "NoSuchPlanTaskException")
 
 
+@pytest.fixture
+def slow(steward: Steward, monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
+    """Plans wait until this is set, longer than a client does."""
+    go = threading.Event()
+    quick = planning.plan
+
+    def plan(*args: Any, **more: Any) -> Any:
+        assert go.wait(60)
+        return quick(*args, **more)
+
+    monkeypatch.setattr(planning, "plan", plan)
+    steward.scans.patience = 0.01
+    yield go
+    go.set()
+
+
 def test_a_plan_that_takes_long_is_polled_and_only_by_who_asked(
-    api: Api, register: Register, people: People, steward: Steward
+    api: Api, register: Register, people: People, slow: threading.Event
 ) -> None:
     register()
     people.may("ann", "USE_CATALOG USE_SCHEMA SELECT_TABLE", "metalake", "lake")
-    steward.scans.patience = 0.0
     submitted = api("admin", "POST", f"{TABLE}/plan", {}).json()
     assert submitted["status"] == "submitted"
     path = f"{TABLE}/plan/{submitted['plan-id']}"
@@ -73,6 +91,8 @@ def test_a_plan_that_takes_long_is_polled_and_only_by_who_asked(
         assert failed(api("admin", "GET", other)) == (404, "NoSuchPlanIdException")
     assert failed(api("ann", "GET", path)) == (404, "NoSuchPlanIdException")
     assert failed(api("ann", "DELETE", path)) == (404, "NoSuchPlanIdException")
+    assert api("admin", "GET", path).json() == submitted
+    slow.set()
     done = _wait(api, path)
     assert (done["status"], ids(done)) == ("completed", ["f0.parquet", "f1.parquet", "f2.parquet"])
     assert api("admin", "DELETE", path).status_code == 204
@@ -80,15 +100,26 @@ def test_a_plan_that_takes_long_is_polled_and_only_by_who_asked(
 
 
 def test_a_plan_that_fails_in_the_background_says_why(
-    api: Api, register: Register, steward: Steward, tmp_path: Path
+    api: Api, register: Register, slow: threading.Event, tmp_path: Path
 ) -> None:
     register()
     for manifest in (tmp_path / "forged" / "t").glob("manifest-*.avro"):
         manifest.write_bytes(b"nonsense")
-    steward.scans.patience = 0.0
     submitted = api("admin", "POST", f"{TABLE}/plan", {}).json()
+    slow.set()
     done = _wait(api, f"{TABLE}/plan/{submitted['plan-id']}")
     assert (done["status"], done["error"]["code"]) == ("failed", 422)
+
+
+def test_a_plan_that_was_given_up_is_gone_whatever_becomes_of_it(
+    api: Api, register: Register, slow: threading.Event
+) -> None:
+    register()
+    path = f"{TABLE}/plan/" + api("admin", "POST", f"{TABLE}/plan", {}).json()["plan-id"]
+    assert api("admin", "DELETE", path).status_code == 204
+    slow.set()
+    time.sleep(0.2)
+    assert failed(api("admin", "GET", path)) == (404, "NoSuchPlanIdException")
 
 
 def _wait(api: Api, path: str) -> Any:
@@ -199,13 +230,17 @@ class TestUnderAVeil:
         assert failed(api("admin", "POST", TABLE, commit)) == (403, "ForbiddenException")
 
     def test_a_plan_of_another_view_is_gone(
-        self, api: Api, register: Register, veiled: Any, steward: Steward
+        self, api: Api, register: Register, veiled: Any, slow: threading.Event, steward: Steward
     ) -> None:
         register(count=2001)
+        slow.set()
+        steward.scans.patience = 60
         token = api("admin", "POST", f"{TABLE}/plan", {}).json()["plan-tasks"][0]
-        steward.scans.patience = 0.0
+        slow.clear()
+        steward.scans.patience = 0.01
         plan = api("admin", "POST", f"{TABLE}/plan", {}).json()["plan-id"]
         veiled(Veil(row_filter={"type": "lt", "term": "id", "value": 9}))
+        slow.set()
         assert failed(api("admin", "GET", f"{TABLE}/plan/{plan}")) == (404, "NoSuchPlanIdException")
         answer = api("admin", "POST", f"{TABLE}/tasks", {"plan-task": token})
         assert failed(answer) == (404, "NoSuchPlanTaskException")
