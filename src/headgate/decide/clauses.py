@@ -335,9 +335,10 @@ def _by_tags(
     for located in shape.schema.by_id.values():
         if located.inside:
             continue
-        held = dict(tags)
+        held = tags
         for id in located.ids:
-            held.update(fields.get(id, {}))
+            if id in fields:
+                held = {**held, **fields[id]}
         groups.setdefault(tuple(sorted(held.items())), (held, []))[1].append(located.ids)
     return list(groups.values())
 
