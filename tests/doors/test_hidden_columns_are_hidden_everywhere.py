@@ -155,3 +155,45 @@ def fill(steward: Steward) -> None:
         staged.commit(tx, node.id)
     with steward.kernel.store.read() as read:
         assert pointers.location(read, node.id) != document.location
+
+
+# -- through the Iceberg door ---------------------------------------------------------------------------------------
+
+ICEBERG = "/iceberg/v1/lake.cat/namespaces/s/tables/customers"
+
+
+def test_the_iceberg_document_names_nothing_that_is_hidden(api: Api) -> None:
+    assert "ssn" in api("ann", "GET", ICEBERG).text
+    applied(api, HIDE)
+    answer = api("ann", "GET", ICEBERG)
+    assert answer.status_code == 200, answer.text
+    assert "ssn" not in answer.text
+    assert "zip" not in answer.text
+    applied(api, HIDE.replace("[ssn, home.zip]", "[ssn, home]"))
+    assert "home" not in str(api("ann", "GET", ICEBERG).json()["metadata"]["schemas"])
+
+
+def test_a_denial_is_told_to_iceberg_clients_too(api: Api) -> None:
+    applied(api, DENY)
+    answer = api("bob", "GET", ICEBERG)
+    assert answer.status_code == 403
+    assert "policy 'nobody'" in answer.text
+    assert api("bob", "POST", f"{ICEBERG}/plan", {}).status_code == 403
+    assert api("ann", "GET", ICEBERG).status_code == 200
+
+
+def test_plans_hand_out_only_files_that_hold_nothing_else(api: Api, steward: Steward) -> None:
+    fill(steward)
+    steward.scans.patience = 60
+    first = api("ann", "POST", f"{ICEBERG}/plan", {})
+    assert len(first.json().get("file-scan-tasks", [])) == 3, first.text
+    applied(api, ROWS)
+    second = api("ann", "POST", f"{ICEBERG}/plan", {})
+    assert len(second.json().get("file-scan-tasks", [])) == 2, second.text
+    assert len(api("bob", "POST", f"{ICEBERG}/plan", {}).json()["file-scan-tasks"]) == 1
+    for filter in ("ends_with(region, 'U')", "id < 2"):
+        applied(api, f"policy: other\non: lake\nto: [everyone]\nrows: {filter}\n")
+        tasks = api("ann", "POST", f"{ICEBERG}/plan", {}).json().get("file-scan-tasks", [])
+        assert len(tasks) == (1 if "id" in filter else 0), "a filter that is not exact proves nothing"
+    applied(api, MASK)
+    assert api("ann", "POST", f"{ICEBERG}/plan", {}).status_code == 403

@@ -6,6 +6,7 @@ import pytest
 
 from headgate.model.objects import ObjectRef, ObjectType
 from headgate.steward import Steward
+from headgate.store import objects
 from tests.conftest import Api
 from tests.doors.governed import (
     DENY,
@@ -19,7 +20,8 @@ from tests.doors.governed import (
     planned,
     sent,
 )
-from tests.doors.settled import LAKE, done, give, refused, securable
+from tests.doors.lake import id_of
+from tests.doors.settled import LAKE, done, failed, give, refused, securable
 
 APPLY = "/api/headgate/policies/apply?metalake=lake"
 PLAN = "/api/headgate/policies/plan?metalake=lake"
@@ -228,12 +230,21 @@ def test_their_object_is_said_in_the_policy_and_not_by_attaching(api: Api) -> No
     assert "on" in answer.json()["message"]
 
 
-def test_a_policy_that_uses_a_tag_denies_once_the_tag_is_gone(api: Api) -> None:
+def test_a_tag_that_a_policy_asks_for_stays_and_without_it_the_policy_denies(
+    api: Api, steward: Steward
+) -> None:
     applied(api, MASK)
-    done(api("admin", "DELETE", f"{LAKE}/tags/pii"))
+    assert failed(api("admin", "DELETE", f"{LAKE}/tags/pii")) == (409, "TagInUseException")
+    rename = {"updates": [{"@type": "rename", "newName": "pee"}]}
+    assert failed(api("admin", "PUT", f"{LAKE}/tags/pii", rename)) == (409, "TagInUseException")
+    with steward.kernel.store.write("test", "drop") as tx:
+        objects.drop(tx, id_of(steward, "tag", "pii"))
     answer = api("ann", "GET", f"{TABLES}/customers")
     assert refused(answer)
     assert "there is no tag 'pii'" in answer.json()["message"]
+    applied(api, HIDE)
+    done(api("admin", "POST", f"{LAKE}/tags", {"name": "pii"}))
+    assert done(api("admin", "DELETE", f"{LAKE}/tags/pii"))["dropped"] is True
 
 
 # -- explain and simulate -----------------------------------------------------------------------------------------

@@ -31,6 +31,8 @@ def plan(session: Session, source: From, purpose: Purpose = None, engine: Engine
     screen = console()
     screen.print(_changes(told["changes"], "would be"))
     screen.print(_lenses(told["lenses"]))
+    if told["unread"]:
+        screen.print(Text(f"the columns of {_some(told['unread'])} cannot be told now", style="yellow"))
     screen.print(Text(f"{told['tables']} tables looked at, revision {told['revision']}"))
 
 

@@ -76,6 +76,18 @@ class Clause:
             self._bound[chosen] = found
         return found
 
+    def touches(self, chosen: Chosen) -> bool:
+        """Whether it speaks of columns that the table has or had; told without binding anything."""
+        policy, columns = self.parsed, dict(chosen)
+        if policy.policy.effect == "deny":
+            return True
+        try:
+            if policy.rows is not None:
+                return all(self._ids(path, columns) for path in policy.row_names)
+            return any(self._ids(path, columns) for path in (*policy.hide, *(t for t, _ in policy.mask)))
+        except LanguageError:
+            return True
+
     def _bind(self, chosen: Mapping[str, tuple[int, ...]]) -> Bound:
         policy, schema = self.parsed, self.shape.schema
         if policy.policy.effect == "deny":
@@ -294,7 +306,7 @@ def _clause(
         )
     try:
         when = TRUE if policy.when is None else _answered(rule.document, "", policy.when, policy, dict(tags))
-        if when == FALSE:
+        if when is FALSE:
             return "its condition does not hold for the tags of the table"
         aliases = []
         for alias, condition in policy.columns:
@@ -305,9 +317,9 @@ def _clause(
     except LanguageError as error:
         return Clause(rule.id, name, on, policy, shape, TRUE, (), tags, problem=str(error))
     clause = Clause(rule.id, name, on, policy, shape, when, tuple(aliases), tags)
-    if all(expr == TRUE for _, matching in aliases for _, expr in matching):
+    if all(expr is TRUE for _, matching in aliases for _, expr in matching):
         chosen = tuple((alias, tuple(id for id, _ in matching)) for alias, matching in aliases)
-        if clause.bound(chosen).empty:
+        if not clause.touches(chosen):
             return "the table never had the columns it names"
     return clause
 
@@ -323,9 +335,10 @@ def _by_tags(
     for located in shape.schema.by_id.values():
         if located.inside:
             continue
-        held = dict(tags)
+        held = tags
         for id in located.ids:
-            held.update(fields.get(id, {}))
+            if id in fields:
+                held = {**held, **fields[id]}
         groups.setdefault(tuple(sorted(held.items())), (held, []))[1].append(located.ids)
     return list(groups.values())
 
@@ -341,9 +354,9 @@ def _matching(
     found: dict[int, tuple[tuple[int, ...], Expr]] = {}
     for tags, ways in groups:
         answer = _answered(document, alias, condition, policy, tags)
-        if answer != FALSE:
+        if answer is not FALSE:
             found.update((way[-1], (way, answer)) for way in ways)
-    sure = {id for id, (_, answer) in found.items() if answer == TRUE}
+    sure = {id for id, (_, answer) in found.items() if answer is TRUE}
     return tuple((id, answer) for id, (way, answer) in sorted(found.items()) if sure.isdisjoint(way[:-1]))
 
 
@@ -352,7 +365,7 @@ _answers: dict[tuple[str, str, tuple[str | None, ...]], Expr] = {}
 
 def _answered(document: str, where: str, expr: Expr, policy: Parsed, tags: dict[str, str]) -> Expr:
     """`tagged`, kept by the document and those of the tags that it asks for."""
-    key = (document, where, tuple(tags.get(tag) for tag in sorted(policy.tags)))
+    key = (document, where, tuple(tags.get(tag) for tag in policy.tag_order))
     found = _answers.get(key)
     if found is None:
         if len(_answers) > 100_000:

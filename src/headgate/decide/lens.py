@@ -254,7 +254,7 @@ def decide(rules: TableRules, bits: int, request: Request) -> LensVerdict:
     if draft.denials:
         return LensVerdict(None, (), tuple(draft.denials))
     try:
-        rows = TRUE if not filters else canonical(Call("and", (*filters, TRUE), BOOLEAN))
+        rows = _all_hold(filters)
     except _FAILURES as error:
         named = tuple(one.clause.name for one in told if one.rows)
         return LensVerdict(None, (), (Denial(named, f"the row filters cannot be put together: {error}"),))
@@ -264,12 +264,19 @@ def decide(rules: TableRules, bits: int, request: Request) -> LensVerdict:
     return LensVerdict(Lens(hidden, masks, rows), parts)
 
 
+def _all_hold(filters: tuple[Expr, ...]) -> Expr:
+    """Canonical filters as one, canonical too."""
+    if len(filters) < 2:
+        return filters[0] if filters else TRUE
+    return canonical(Call("and", filters, BOOLEAN))
+
+
 def said(clause: Clause, request: Request) -> Said:
     """What a clause that binds says to this request; whatever goes wrong denies."""
     if clause.problem is not None:
         return Said(clause, deny=clause.problem)
     try:
-        if clause.when != TRUE and not decided(clause.when, request):
+        if clause.when is not TRUE and not decided(clause.when, request):
             return Said(clause, nothing="its condition does not hold for this request")
         bound = clause.bound(_chosen(clause, request))
         if bound.problem is not None:
@@ -285,7 +292,7 @@ def said(clause: Clause, request: Request) -> Said:
 
 def _chosen(clause: Clause, request: Request) -> Chosen:
     return tuple(
-        (alias, tuple(id for id, asked in columns if asked == TRUE or decided(asked, request)))
+        (alias, tuple(id for id, asked in columns if asked is TRUE or decided(asked, request)))
         for alias, columns in clause.aliases
     )
 
@@ -339,6 +346,8 @@ def _choose(draft: _Draft, hidden: frozenset[int]) -> dict[int, tuple[Mask, Clau
 
 def _outermost(hidden: set[int], schema: Schema) -> frozenset[int]:
     """The hidden fields without those inside of others; a struct that nothing is left of is hidden itself."""
+    if all(len(schema.by_id[id].ids) == 1 for id in hidden):
+        return frozenset(hidden)
     left = without(schema, frozenset(hidden)).by_id
     return frozenset(
         id
@@ -349,9 +358,10 @@ def _outermost(hidden: set[int], schema: Schema) -> frozenset[int]:
 
 def _narrowed(mask: Mask, schema: Schema, hidden: frozenset[int]) -> Mask:
     """A mask of a struct, for what is seen of the struct."""
-    shown = without(schema, hidden).by_id[mask.column.field_id] if hidden else None
-    if shown is None or shown.field.type == mask.column.type:
+    own = mask.column.field_id
+    if not any(own in schema.by_id[id].ids for id in hidden):
         return mask
+    shown = without(schema, hidden).by_id[own]
     return replace(mask, column=Column(mask.column.ids, shown.field.type, mask.column.nullable))
 
 

@@ -88,6 +88,15 @@ class Parsed:
         return frozenset(fact.key for fact in self.facts if fact.kind == "tag")
 
     @cached_property
+    def tag_order(self) -> tuple[str, ...]:
+        return tuple(sorted(self.tags))
+
+    @cached_property
+    def row_names(self) -> tuple[Path, ...]:
+        """The columns and aliases that the row filter names."""
+        return () if self.rows is None else names(self.rows)
+
+    @cached_property
     def aliases(self) -> frozenset[str]:
         return frozenset(alias for alias, _ in self.columns)
 
@@ -147,7 +156,7 @@ def renamed(expr: Expr, to: Mapping[Path, Path]) -> Expr:
 
 
 def tagged(expr: Expr, tags: Tags) -> Expr:
-    """A condition with what it asks about tags answered; one that then speaks of nothing else is TRUE or FALSE."""
+    """A condition with what it asks about tags answered; one that then speaks of nothing else is TRUE or FALSE itself."""
     answered = with_tags(expr, tags)
     if facts(answered) or any(isinstance(node, Name) for node in walk(answered)):
         return answered

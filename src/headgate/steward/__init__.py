@@ -17,7 +17,6 @@ from headgate.steward.governance import Governance
 from headgate.steward.iceberg import Documents
 from headgate.steward.jobs import JobTemplates
 from headgate.steward.kernel import Kernel
-from headgate.steward.labels import Labels
 from headgate.steward.leaves import Leaves
 from headgate.steward.lenses import Lenses
 from headgate.steward.metalakes import Metalakes
@@ -36,6 +35,7 @@ from headgate.steward.schemas import Schemas
 from headgate.steward.shapes import Shapes
 from headgate.steward.statistics import Statistics
 from headgate.steward.tables import Tables
+from headgate.steward.tags import Tags
 from headgate.steward.tokens import Tokens
 from headgate.steward.views import Views
 from headgate.store import Store
@@ -71,7 +71,7 @@ class Steward:
         self.roles = Roles(self.kernel)
         self.owners = Owners(self.kernel)
         self.questions = Questions(self.kernel)
-        self.tags = Labels(self.kernel, ObjectType.TAG, Op.LIST_TAGS, self._columns)
+        self.tags = Tags(self.kernel, self._columns)
         self.governance = Governance(self.kernel, self.shapes)
         self.outlook = Outlook(self.kernel, self.governance, self.shapes)
         self.policies = Policies(self.kernel, self._columns, self.governance)

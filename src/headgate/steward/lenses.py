@@ -29,9 +29,10 @@ class Seen(msgspec.Struct, frozen=True):
     lens: Lens
     shape: Shape
 
-    @property
-    def schema(self) -> Schema:
-        return self.lens.shown(self.shape.schema)
+    def within(self, fields: frozenset[int]) -> frozenset[int]:
+        """These fields with all that is inside of them."""
+        every = self.shape.schema.by_id.items()
+        return frozenset(id for id, located in every if not fields.isdisjoint(located.ids))
 
 
 class Lenses:
@@ -55,16 +56,17 @@ class Lenses:
         seen = self.over(permit, metadata)
         if seen.lens.whole:
             return None
+        hidden, masked = seen.within(seen.lens.hidden), seen.within(seen.lens.masked)
         if seen.lens.rows == TRUE:
-            return Veil(seen.lens.hidden, seen.lens.masked)
+            return Veil(hidden, masked)
         rows, schema = seen.lens.rows, seen.shape.schema
         try:
             exact: Any = lower(rows, schema, form="reference", mode="exact")
         except LoweringError:
             # It still prunes what it can, but no longer proves that a file holds nothing else.
             widened: Any = lower(rows, schema, form="reference", mode="widened")
-            return Veil(seen.lens.hidden, seen.lens.masked, widened)
-        return Veil(seen.lens.hidden, seen.lens.masked, exact, exact=True)
+            return Veil(hidden, masked, widened)
+        return Veil(hidden, masked, exact, exact=True)
 
     def _seen(self, permit: Permit, shape: Shape | None) -> Seen:
         verdict = decide(permit.authority, permit.caller, permit.node, shape, dt.datetime.now(dt.UTC))

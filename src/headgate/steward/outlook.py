@@ -52,6 +52,8 @@ class Plan(msgspec.Struct, frozen=True):
     effects: tuple[Effect, ...]
     tables: int
     """How many tables were looked at."""
+    unread: tuple[str, ...] = ()
+    """Tables whose columns could not be told, so that nothing is foretold of them; they cannot be read either."""
 
 
 class Outlook:
@@ -97,7 +99,9 @@ class Outlook:
                 concerned.update((table.id, table) for table in tables_below(permit.authority, target))
         tables = self._shaped(permit.authority, concerned)
         found = effects(permit.authority, supposed, permit.node, tables, circumstances)
-        return Plan(tuple(edits), tuple(found), len(tables))
+        told = {table.id for table, _ in tables}
+        unread = [permit.authority.ref(t).full_name for id, t in sorted(concerned.items()) if id not in told]
+        return Plan(tuple(edits), tuple(found), len(tables), tuple(unread))
 
     def lint(self, permit: Permit, files: Files | None, circumstances: Circumstances) -> list[Finding]:
         """What is odd about the policies that are there, or would be."""

@@ -1,15 +1,18 @@
 """Reads of tables: what the caller sees of one, told the same way to whoever loads, plans or writes."""
 
+from collections.abc import Iterator
 from typing import Any, Final
 
 import msgspec
 
+from headgate.catalogs.iceberg.schema import fields_of
 from headgate.catalogs.interface import Document
 from headgate.model.errors import Forbidden
 from headgate.model.objects import ObjectType, clip
 from headgate.planning import Veil
 from headgate.steward.lenses import Lenses
 from headgate.steward.permits import Permit
+from headgate.steward.seen import silent
 
 Json = dict[str, Any]
 
@@ -78,6 +81,9 @@ def veiled(metadata: Json, veil: Veil) -> Json:
         for key, value in metadata.items()
         if key not in ("statistics", "partition-statistics", "metadata-log")
     }
+    names = {f["name"] for schema in metadata.get("schemas", []) for f in _hidden_fields(schema, hidden)}
+    if names:
+        kept["properties"] = silent(metadata.get("properties", {}), names)
     kept["schemas"] = [_without(schema, hidden) for schema in metadata.get("schemas", [])]
     kept["partition-specs"] = [_kept_fields(spec, hidden) for spec in metadata.get("partition-specs", [])]
     kept["sort-orders"] = [_kept_fields(order, hidden) for order in metadata.get("sort-orders", [])]
@@ -115,6 +121,10 @@ def _without(type: Any, hidden: frozenset[int]) -> Any:
         case "map":
             pruned["key"], pruned["value"] = _without(type["key"], hidden), _without(type["value"], hidden)
     return pruned
+
+
+def _hidden_fields(schema: Json, hidden: frozenset[int]) -> Iterator[Json]:
+    return (field for _, field in fields_of(schema) if field["id"] in hidden)
 
 
 def _kept_fields(layout: Json, hidden: frozenset[int]) -> Json:

@@ -1,7 +1,7 @@
 """What a description of a table tells to someone who sees it through a lens: nothing of what is hidden."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 
 import msgspec
 
@@ -32,7 +32,7 @@ def table(seen: Seen, whole: t.LoadedTable) -> t.LoadedTable:
         if not any(gone(path) for e in definition.distribution.func_args for path in _named(e))
         else t.Distribution(),
         indexes=tuple(i for i in definition.indexes if not any(map(gone, i.field_names))),
-        properties=_silent(definition.properties, hidden),
+        properties=silent(definition.properties, (path[-1] for path in hidden)),
     )
     fields = {name: id for name, id in whole.fields.items() if id not in seen.lens.hidden}
     return msgspec.structs.replace(whole, definition=shown, fields=fields)
@@ -81,13 +81,10 @@ def _named(expression: t.Expression) -> list[Path]:
     return [*own, *(path for e in expression.func_args or () for path in _named(e))]
 
 
-def _silent(properties: dict[str, str], hidden: frozenset[Path]) -> dict[str, str]:
-    """The properties that do not speak of hidden columns, neither in their name nor in their value."""
-    names = "|".join(re.escape(path[-1]) for path in sorted(hidden))
-    speaks = re.compile(rf"(?<!\w)(?:{names})(?!\w)")
-    return {
-        key: value for key, value in properties.items() if not speaks.search(key) and not speaks.search(value)
-    }
+def silent(properties: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:
+    """The properties that do not speak of these columns, neither in their name nor in their value."""
+    speaks = re.compile(rf"(?<!\w)(?:{'|'.join(re.escape(name) for name in sorted(names))})(?!\w)")
+    return {key: value for key, value in properties.items() if not speaks.search(f"{key}\n{value}")}
 
 
 Sources = dict[str, set[tuple[int, str]]]
@@ -138,7 +135,7 @@ def _value(type: Type, value: t.Expression) -> object:
 
 
 def _without_blind(seen: Seen, partition: t.Partition, sources: Sources) -> t.Partition | None:
-    blind = blinded(seen)
+    blind = seen.within(seen.lens.blind)
     steps = partition.name.split("/")
     kept = []
     for number, step in enumerate(steps):
@@ -154,11 +151,4 @@ def _without_blind(seen: Seen, partition: t.Partition, sources: Sources) -> t.Pa
         "/".join(steps[n] for n in kept),
         tuple(partition.field_names[n] for n in kept),
         tuple(partition.values[n] for n in kept),
-    )
-
-
-def blinded(seen: Seen) -> frozenset[int]:
-    """The fields whose values must show nowhere, with all that is inside of them."""
-    return frozenset(
-        id for id, located in seen.shape.schema.by_id.items() if not seen.lens.blind.isdisjoint(located.ids)
     )

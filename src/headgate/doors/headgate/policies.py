@@ -89,6 +89,7 @@ def plan_policies(call: Call) -> Any:
         "changes": [_edit(edit) for edit in plan.edits],
         "lenses": plan.effects,
         "tables": plan.tables,
+        "unread": plan.unread,
         "revision": call.permit.revision,
     }
 

@@ -1,0 +1,50 @@
+"""Tags: labels that policies ask for. One that a policy asks for stays, and stays what it is called."""
+
+from collections.abc import Callable
+
+from headgate.decide import Op
+from headgate.decide.rules import parsed
+from headgate.language.errors import LanguageError
+from headgate.model.errors import InUse
+from headgate.model.objects import ObjectType, clip
+from headgate.steward.entries import Body
+from headgate.steward.kernel import Kernel
+from headgate.steward.labels import Columns, Labels
+from headgate.steward.permits import Permit
+from headgate.steward.updates import Updates
+from headgate.store.records import ObjectRecord
+
+
+class Tags(Labels):
+    """Without this, who may make tags could put an empty one in the place of one that policies find columns by."""
+
+    def __init__(self, kernel: Kernel, columns: Columns) -> None:
+        super().__init__(kernel, ObjectType.TAG, Op.LIST_TAGS, columns)
+
+    def alter(
+        self, permit: Permit, updates: Updates, body: Callable[[Body], Body] | None = None
+    ) -> ObjectRecord:
+        if updates.name not in (None, permit.ref.name):
+            self._unused(permit)
+        return super().alter(permit, updates, body)
+
+    def drop(self, permit: Permit) -> ObjectRecord:
+        self._unused(permit)
+        return super().drop(permit)
+
+    def _unused(self, permit: Permit) -> None:
+        authority = self.kernel.authority()
+        for rule in authority.policies.values():
+            policy = authority.objects[rule.id]
+            if policy.metalake != permit.node.metalake:
+                continue
+            try:
+                used = permit.ref.name in parsed(rule.document).tags
+            except LanguageError:
+                used = False
+            if used:
+                raise InUse(
+                    f"tag '{clip(permit.ref.name)}' is asked for by policy '{clip(policy.name)}'",
+                    hint="change the policy first",
+                    about=ObjectType.TAG,
+                )
