@@ -22,6 +22,9 @@ from headgate.sync.translate import Dialects, Options, Translation, same_text, t
 class Connector(ABC):
     """One system under one name, such as ``postgresql:prod``."""
 
+    batch: int = 200
+    """How many changes are made and journaled together: what a system does well within the lease of a push."""
+
     def __init__(self, name: str) -> None:
         self.name = name
 
