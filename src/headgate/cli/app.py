@@ -18,6 +18,7 @@ from headgate.cli import (
     role,
     schema,
     serve,
+    sync,
     table,
     tag,
     token,
@@ -39,7 +40,7 @@ for _noun in (token, metalake, catalog, schema, table, user, group, role):
     app.add_typer(_noun.app)
 app.add_typer(grants.grant)
 app.add_typer(grants.revoke)
-for _noun in (owner, tag, audit):
+for _noun in (owner, tag, audit, sync):
     app.add_typer(_noun.app)
 decisions.register(app)
 

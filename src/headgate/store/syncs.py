@@ -75,6 +75,13 @@ def pushes(store: Store, target: str) -> list[PushRecord]:
         return [PushRecord(*row) for row in read.execute(query)]
 
 
+def progress(store: Store, push: int) -> tuple[int, int]:
+    """How many steps of a push are settled, and of how many."""
+    with store.read() as read:
+        row = read.execute(select(func.count(_s.outcome), func.count()).where(_s.push == push)).one()
+    return int(row[0]), int(row[1])
+
+
 def steps(store: Store, push: int) -> list[Step]:
     with store.read() as read:
         query = select(t.sync_steps).where(_s.push == push).order_by(_s.position)
