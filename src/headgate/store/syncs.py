@@ -110,8 +110,11 @@ def finish(
     """Close a push, together with the marks on what it put there or took away."""
     with store.append() as connection:
         connection.execute(update(t.sync_pushes).where(_p.id == push).values(state=state, ended_at=now()))
-        for fact in unmarked:
-            connection.execute(delete(t.sync_marks).where(_m.target == target, _m.digest == _digest(fact)))
+        gone = [{"a_digest": _digest(fact)} for fact in unmarked]
+        if gone:
+            connection.execute(
+                delete(t.sync_marks).where(_m.target == target, _m.digest == bindparam("a_digest")), gone
+            )
         known = set(connection.execute(select(_m.digest).where(_m.target == target)).scalars())
         rows = {_digest(fact): fact for fact in marked}
         new = [{"target": target, "digest": d, "fact": fact} for d, fact in rows.items() if d not in known]

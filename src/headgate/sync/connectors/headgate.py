@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
+from functools import lru_cache
 from itertools import groupby
 from typing import Final
 
@@ -111,9 +112,8 @@ class _Sight:
             case c.RoleGrants(role, object, allow, deny):
                 on = self.paths.get(object)
                 if role in self.roles and on is not None:
-                    # Of a privilege that is both allowed and denied only the denial has an effect.
-                    for grant in Masks(allow & ~deny, deny).grants:
-                        self.facts.add(Grant(self.roles[role], on, grant.privilege.name, grant.condition))
+                    for privilege, condition in _granted(allow, deny):
+                        self.facts.add(Grant(self.roles[role], on, privilege, condition))
             case c.OwnerSet(object, owner):
                 on = self.paths.get(object)
                 if owner in self.people and on is not None:
@@ -142,6 +142,14 @@ class _Sight:
     def _member(self, of: Principal | None, who: int) -> None:
         if of is not None and who in self.people:
             self.facts.add(Member(of, self.people[who]))
+
+
+@lru_cache(4096)
+def _granted(allow: int, deny: int) -> tuple[tuple[str, Condition], ...]:
+    """The privileges in two masks. Many grants are alike, and to take a mask apart is dear."""
+    # Of a privilege that is both allowed and denied only the denial has an effect.
+    grants = Masks(allow & ~deny, deny).grants
+    return tuple((grant.privilege.name, grant.condition) for grant in grants)
 
 
 class _Hand:
