@@ -5,7 +5,6 @@ from collections.abc import Sequence
 import pytest
 
 from headgate.model.errors import Conflict, ConnectionFailed
-from headgate.sync import run
 from headgate.sync.contract import Connector
 from headgate.sync.facts import Fact, Facts, Grant, Kind, Known, Member, Present, Principal
 from headgate.sync.journal import Journal
@@ -164,7 +163,7 @@ def test_undo_restores_what_was_there(stand: Stand, journal: Journal) -> None:
 def test_a_push_that_died_is_resumed_and_undone(
     stand: Stand, journal: Journal, monkeypatch: pytest.MonkeyPatch, after: bool
 ) -> None:
-    monkeypatch.setattr(run, "BATCH", 3)
+    monkeypatch.setattr(Connector, "batch", 3)
     stand.connector.apply([foreign(stand)])
     before = policies_of(stand)
     with pytest.raises(Died):
@@ -181,7 +180,7 @@ def test_a_push_that_died_is_resumed_and_undone(
 def test_a_push_that_died_is_undone_without_resuming(
     stand: Stand, journal: Journal, monkeypatch: pytest.MonkeyPatch, after: bool
 ) -> None:
-    monkeypatch.setattr(run, "BATCH", 2)
+    monkeypatch.setattr(Connector, "batch", 2)
     before = policies_of(stand)
     with pytest.raises(Died):
         Dies(stand.connector, 2, after).push(snapshot(POLICY), Mode.MERGE, stand.names, journal)
@@ -227,7 +226,7 @@ def test_a_role_of_others_is_not_given_what_its_holders_may_not_have(stand: Stan
 def test_a_failure_in_the_middle_leaves_the_rest_and_can_be_undone(
     stand: Stand, journal: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(run, "BATCH", 1)
+    monkeypatch.setattr(Connector, "batch", 1)
     before = policies_of(stand)
 
     class Fails(Around):
