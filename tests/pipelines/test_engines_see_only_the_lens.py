@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.pipelines.lake import Governed, Lake, expected, view
+from tests.pipelines.lake import LAKE, Governed, Lake, expected, view
 from tests.pipelines.people import COLUMNS, delete_equal, evolved, insert, people
 
 pytestmark = [
@@ -135,6 +135,32 @@ def test_default_values_of_added_columns_are_filled_in(lake: Lake) -> None:
     governed = lake.through(table, masked)
     assert "somewhere" not in str(governed.document)
     assert_seen(governed, expected(masked, rows))
+
+
+def test_a_table_that_was_upgraded_from_version_to_version(lake: Lake) -> None:
+    table = lake.create(COLUMNS, version=1, partitioned="region")
+    rows = people(0, 40)
+    insert(lake, table, rows[:20])
+    for version, part, gone in ((2, rows[20:30], 2), (3, rows[30:], 5)):
+        lake.spark.sql(f"ALTER TABLE {table} SET TBLPROPERTIES ('format-version'='{version}')")
+        insert(lake, table, part)
+        lake.spark.sql(f"DELETE FROM {table} WHERE id = {gone}")
+    seen = view(lake.document(table), **STRICT)
+    assert_seen(lake.through(table, seen), expected(seen, [r for r in rows if r["id"] not in (2, 5)]))
+
+
+def test_files_without_field_ids_are_read_by_name(lake: Lake) -> None:
+    table = lake.create("id bigint, name string")
+    folder = f"{lake.document(table)['location']}/imported"
+    lake.spark.sql("SELECT 1L AS id, 'a' AS name UNION ALL SELECT 2L, 'b'").coalesce(1).write.parquet(folder)
+    lake.spark.sql(
+        f"CALL {LAKE}.system.add_files('{table.removeprefix(LAKE + '.')}', '`parquet`.`{folder}`')"
+    )
+    lake.spark.sql(f"ALTER TABLE {table} RENAME COLUMN name TO called")
+    seen = view(lake.document(table), mask={"called": "sha256(called)"}, rows="id = 2")
+    assert_seen(
+        lake.through(table, seen), expected(seen, [{"id": 1, "called": "a"}, {"id": 2, "called": "b"}])
+    )
 
 
 def test_rows_keep_the_order_of_their_file(lake: Lake) -> None:

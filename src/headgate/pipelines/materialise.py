@@ -72,24 +72,32 @@ def materialise(spark: "SparkSession", job: MaterialiseJob, storage: Storage) ->
     attempt = uuid.uuid4().hex
     staging, data = f"{job.staging}/{attempt}", f"{job.output}/data/{attempt}"
     try:
-        with _tables(spark, _documents(job, storage, staging, data), attempt) as names:
-            rows = _rows(spark, job, names)
-            (
-                rows.writeTo(names["sink"])
-                .option("distribution-mode", "none")
-                .option("use-table-distribution-and-ordering", "false")
-                .option("fanout-enabled", "false")
-                .append()
-            )
-            return _harvest(spark, job, names["sink"])
+        return _run(spark, job, storage, attempt, staging, data)
+    except HeadgateError:
+        storage.delete_folder(data)
+        raise
     except Exception as error:
         storage.delete_folder(data)
-        if isinstance(error, HeadgateError):
-            raise
-        # The original error may hold values of the table, so it is not carried along.
-        raise job_failed(error, [source.path for source in job.sources]) from None
+        failure = job_failed(error, [source.path for source in job.sources])
     finally:
         storage.delete_folder(staging)
+    # Raised out here so that it does not carry the original along, which may hold values of the table.
+    raise failure
+
+
+def _run(
+    spark: "SparkSession", job: MaterialiseJob, storage: Storage, attempt: str, staging: str, data: str
+) -> list[GovernedCopy]:
+    with _tables(spark, _documents(job, storage, staging, data), attempt) as names:
+        (
+            _rows(spark, job, names)
+            .writeTo(names["sink"])
+            .option("distribution-mode", "none")
+            .option("use-table-distribution-and-ordering", "false")
+            .option("fanout-enabled", "false")
+            .append()
+        )
+        return _harvest(spark, job, names["sink"])
 
 
 def _check(job: MaterialiseJob) -> None:

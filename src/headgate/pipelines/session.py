@@ -1,5 +1,6 @@
 """The Spark session that jobs run in: local, on a cluster, or behind Spark Connect."""
 
+import logging
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
@@ -53,6 +54,7 @@ def open_session(settings: SparkSettings | None = None) -> "SparkSession":
             session.conf.set(key, value)
     else:
         session = _classic(settings, catalog)
+    _silence()
     session.sql(f"CREATE NAMESPACE IF NOT EXISTS {CATALOG}.{NAMESPACE}")
     return session
 
@@ -71,9 +73,14 @@ def _classic(settings: SparkSettings, catalog: Mapping[str, str]) -> "SparkSessi
     for key, value in {**local, **_MEANING, **catalog, **settings.more}.items():
         builder = builder.config(key, value)
     session: SparkSession = builder.getOrCreate()
-    # Spark logs the values that a failing expression met; what went wrong is told by the error of the job.
     session.sparkContext.setLogLevel("OFF")
     return session
+
+
+def _silence() -> None:
+    """Keep Spark from logging the values that a failing expression met; the job's own error tells what went wrong."""
+    for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+        logging.getLogger(name).disabled = True
 
 
 def _packages(settings: SparkSettings) -> tuple[str, ...]:
