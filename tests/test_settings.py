@@ -75,3 +75,34 @@ def test_the_store_password_is_in_no_text_of_the_settings(tmp_path: Path) -> Non
     settings = load({"home": str(tmp_path)}, {})
     assert "hush" not in f"{settings!r} {settings} {settings.store} {settings.store!r}"
     assert Settings.taken_over({HANDOVER: settings.handed_over()}) == settings
+
+
+SYSTEMS = """
+[sync.connections.postgresql.main]
+url = "postgresql://u:hush@db/x"
+metalakes = ["lake"]
+
+[sync.connections.mariadb.main]
+url = "mariadb://db"
+user = "root"
+password = "hush"
+"""
+
+
+def test_connections_are_named_by_kind_and_never_show_what_is_secret(tmp_path: Path) -> None:
+    (tmp_path / "headgate.toml").write_text(SYSTEMS)
+    settings = load({"home": str(tmp_path)}, {})
+    assert sorted(settings.connections) == ["mariadb:main", "postgresql:main"]
+    assert settings.connections["postgresql:main"].metalakes == ("lake",)
+    assert settings.connections["mariadb:main"].metalakes == ()
+    assert "hush" not in repr(settings)
+    assert Settings.taken_over({HANDOVER: settings.handed_over()}) == settings
+
+
+@pytest.mark.parametrize(
+    "said", ["[sync.connections.nothing.x]\nurl = 'u'", "[sync.connections.mariadb.x]\nuri = 'u'"]
+)
+def test_a_connection_that_is_not_understood_is_refused(tmp_path: Path, said: str) -> None:
+    (tmp_path / "headgate.toml").write_text(said)
+    with pytest.raises(IllegalArgument):
+        load({"home": str(tmp_path)}, {})

@@ -13,6 +13,8 @@ from typing import Any, Final
 import msgspec
 
 from headgate.model.errors import IllegalArgument
+from headgate.model.secrets import Secret
+from headgate.sync.connections import KINDS, Connection
 
 ALGORITHMS: Final = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
 """Signatures by key pairs only: with a shared secret whoever can check a token could also forge one."""
@@ -20,17 +22,6 @@ ALGORITHMS: Final = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES25
 FILE: Final = "headgate.toml"
 HANDOVER: Final = "HEADGATE_SERVE"
 """Where the parent process leaves the settings for the processes that it starts."""
-
-
-class Secret(msgspec.Struct, frozen=True):
-    """A text that is never shown: not by `repr`, not by `str`, not in a log."""
-
-    hidden: str
-
-    def __repr__(self) -> str:
-        return "Secret(…)"
-
-    __str__ = __repr__
 
 
 class Oidc(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", forbid_unknown_fields=True):
@@ -73,6 +64,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     dev: bool = False
     service_admins: frozenset[str] = frozenset()
     oidc: tuple[Oidc, ...] = ()
+    connections: dict[str, Connection] = {}
+    """The systems whose policies are synchronised, by name."""
 
     def handed_over(self) -> str:
         """For the environment of the server's own processes."""
@@ -86,6 +79,22 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         return msgspec.json.decode(text, type=cls)
 
 
+class _Connection(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", forbid_unknown_fields=True):
+    """One table ``[sync.connections.<kind>.<name>]``."""
+
+    url: str
+    catalog: str | None = None
+    metalake: str | None = None
+    user: str | None = None
+    password: str | None = None
+    metalakes: tuple[str, ...] = ()
+    options: dict[str, str] = {}
+
+
+class _Sync(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", forbid_unknown_fields=True):
+    connections: dict[str, dict[str, _Connection]] = {}
+
+
 class _File(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", forbid_unknown_fields=True):
     """What `headgate.toml` may say. Development mode is not among it: it must be asked for at every start."""
 
@@ -96,6 +105,7 @@ class _File(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", forbid_un
     workers: int | None = None
     service_admins: tuple[str, ...] | None = None
     oidc: tuple[Oidc, ...] = ()
+    sync: _Sync = _Sync()
 
 
 def load(flags: Mapping[str, Any], environment: Mapping[str, str] = os.environ) -> Settings:
@@ -126,6 +136,7 @@ def load(flags: Mapping[str, Any], environment: Mapping[str, str] = os.environ) 
         dev=dev,
         service_admins=admins | {"admin"} if dev else admins,
         oidc=_distinct(file.oidc),
+        connections=_connections(file.sync),
     )
 
 
@@ -165,3 +176,27 @@ def _distinct(issuers: tuple[Oidc, ...]) -> tuple[Oidc, ...]:
     if len({issuer.issuer for issuer in issuers}) != len(issuers):
         raise IllegalArgument("an oidc issuer is configured twice", hint="one entry for each issuer")
     return issuers
+
+
+def _connections(sync: _Sync) -> dict[str, Connection]:
+    """The connections by the names that commands use, such as ``postgresql:main``."""
+    unknown = sorted(sync.connections.keys() - KINDS.keys())
+    if unknown:
+        raise IllegalArgument(
+            f"'{unknown[0]}' is no kind of system that policies are synchronised with",
+            hint=f"write [sync.connections.KIND.NAME] with one of {', '.join(sorted(KINDS))}",
+        )
+    return {
+        f"{kind}:{name}": Connection(
+            kind=kind,
+            url=Secret(said.url),
+            catalog=said.catalog or name,
+            metalake=said.metalake or name,
+            user=said.user,
+            password=None if said.password is None else Secret(said.password),
+            metalakes=said.metalakes,
+            options=said.options,
+        )
+        for kind, named in sync.connections.items()
+        for name, said in named.items()
+    }

@@ -329,6 +329,8 @@ RULES: dict[str, Rule] = {
     "CANCEL_JOB": _own_or_metalake,
     "ASK": _or_self(_metalake_or("MANAGE_GRANTS")),
     "READ_AUDIT": lambda q: q.owns_any("metalake"),
+    "SYNC_METALAKE": lambda q: q.owns_any("metalake"),
+    "SYNC_SYSTEMS": lambda q: q.who.user in q.world.admins,
     "MANAGE_TOKENS": lambda q: q.who.user in q.world.admins,
     "READ_METRICS": lambda q: q.who.user in q.world.admins,
 }
@@ -360,7 +362,7 @@ SHOWS: dict[str, Rule] = {
 }
 """List operation → whether an entry is shown; the key of the question is the entry."""
 
-OUTSIDE = ("CREATE_METALAKE", "LIST_METALAKES", "MANAGE_TOKENS", "READ_METRICS")
+OUTSIDE = ("CREATE_METALAKE", "LIST_METALAKES", "MANAGE_TOKENS", "READ_METRICS", "SYNC_SYSTEMS")
 
 
 def may(world: World, who: Who, operation: str, key: Key, about: tuple[str, str] | None = None) -> bool:

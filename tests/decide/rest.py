@@ -268,6 +268,8 @@ REQUESTS: dict[Op, Callable[[Row], Request]] = {
     ),
     Op.MANAGE_TOKENS: lambda row: ("GET", "/api/headgate/tokens", None),
     Op.READ_METRICS: lambda row: ("GET", "/metrics", None),
+    Op.SYNC_SYSTEMS: lambda row: ("GET", "/api/headgate/sync/connections", None),
+    Op.SYNC_METALAKE: lambda row: ("POST", "/api/headgate/sync/fetch", {"source": f"headgate:{LAKE}"}),
     Op.READ_AUDIT: lambda row: ("GET", f"/api/headgate/audit?metalake={LAKE}", None),
 }
 

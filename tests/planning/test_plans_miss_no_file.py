@@ -48,7 +48,9 @@ def test_a_plan_holds_every_file_with_a_matching_row(table: RandomTable, chosen:
 
 @SMALL
 @given(tables(), filters)
-def test_a_plan_equals_pyicebergs(table: RandomTable, chosen: RandomFilter) -> None:
+def test_a_plan_equals_pyicebergs_or_leaves_out_more_that_has_no_matching_row(
+    table: RandomTable, chosen: RandomFilter
+) -> None:
     with forged(table) as (forge, metadata):
         made = plan(metadata, PlanRequest(filter=chosen.json), io=forge.io, index=ManifestIndex())
         scan = StaticTable.from_metadata(str(forge.metadata_path)).scan(row_filter=chosen.expression)
@@ -58,7 +60,11 @@ def test_a_plan_equals_pyicebergs(table: RandomTable, chosen: RandomFilter) -> N
         ):
             tasks = list(scan.plan_files())
         theirs = {task.file.file_path: {delete.file_path for delete in task.delete_files} for task in tasks}
-        assert {file.path: set(file.deletes) for file in made.files()} == theirs
+        ours = {file.path: set(file.deletes) for file in made.files()}
+        assert ours.items() <= theirs.items()
+        # pyiceberg keeps a file whose every value begins with the prefix that none may begin with, for one.
+        left_out = [file for file in table.files if file.path in theirs.keys() - ours.keys()]
+        assert not [file.path for file in left_out if matching_rows(table, file, chosen)]
 
 
 @settings(SMALL, max_examples=80)

@@ -6,14 +6,42 @@ from pathlib import Path
 import pytest
 
 from headgate.store import Store
+from headgate.sync.connectors.hive import Authorizer
 from headgate.sync.journal import Journal
+from tests.hive.server import hive_metastore, hive_metastore_four
 from tests.mariadb import mariadb_server
+from tests.maven import NoJava, lacking
 from tests.postgres import new_database, postgres_server
+from tests.sync.cloud_stands import BigQueryStand, LakeFormationStand, PolarisStand, UnityStand
+from tests.sync.hive_stand import HiveStand
+from tests.sync.ranger_stand import RangerStand
 from tests.sync.stands import GravitinoStand, HeadgateStand, MariaDBStand, PostgresStand, Stand
 
-__all__ = ["mariadb_server", "postgres_server"]
+__all__ = ["hive_metastore", "hive_metastore_four", "mariadb_server", "postgres_server"]
 
-SYSTEMS = ("headgate", "gravitino", "postgresql", "mariadb")
+CLOUDS: dict[str, Callable[[], Stand]] = {
+    "lakeformation": LakeFormationStand,
+    "polaris": PolarisStand,
+    "unity": UnityStand,
+    "bigquery": BigQueryStand,
+}
+SYSTEMS = (
+    *("headgate", "gravitino", "postgresql", "mariadb"),
+    *("hive", "hive-legacy", "hive-acl", "ranger"),
+    *CLOUDS,
+)
+PAIRED = tuple(system for system in SYSTEMS if system not in ("hive-legacy", "hive-acl"))
+"""Those that are paired with each other: a metastore is one system, whoever reads it."""
+_REAL = frozenset({"hive", "hive-legacy", "hive-acl", "ranger"})
+HIVES = {authorizer.capabilities.system: authorizer for authorizer in Authorizer}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Whatever runs over a program of somebody else's says so."""
+    for item in items:
+        callspec = getattr(item, "callspec", None)
+        if callspec is not None and any(isinstance(v, str) and v in _REAL for v in callspec.params.values()):
+            item.add_marker(pytest.mark.real)
 
 
 @pytest.fixture(scope="session")
@@ -30,8 +58,14 @@ def stand_of(
                 made[system] = HeadgateStand(folder)
             elif system == "gravitino":
                 made[system] = GravitinoStand(folder)
+            elif system in CLOUDS:
+                made[system] = CLOUDS[system]()
             elif system == "postgresql":
                 made[system] = PostgresStand(new_database(request.getfixturevalue("postgres_server")))
+            elif system == "ranger":
+                made[system] = _ranger()
+            elif system in HIVES:
+                made[system] = HiveStand(request.getfixturevalue("hive_metastore"), HIVES[system])
             else:
                 made[system] = MariaDBStand(request.getfixturevalue("mariadb_server"))
         made[system].empty()
@@ -40,6 +74,14 @@ def stand_of(
     yield get
     for stand in made.values():
         stand.close()
+
+
+def _ranger() -> Stand:
+    try:
+        return RangerStand()
+    except NoJava as reason:
+        lacking("Ranger's engine", reason)
+        raise
 
 
 @pytest.fixture(params=SYSTEMS)

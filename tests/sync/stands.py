@@ -42,6 +42,10 @@ class Stand(ABC):
     """The people of the world under the names of this system."""
     asked: tuple[str, ...]
     """The actions that the system itself can be asked about."""
+    members: dict[Principal, frozenset[str]] = {}
+    """Who is in which groups by their names in the world, where that is for others to say."""
+    a_word = "INSERT"
+    """A word of the system for something that may be done to a table."""
 
     @abstractmethod
     def empty(self) -> None:
@@ -77,6 +81,7 @@ class HeadgateStand(Stand):
     """A metalake in a store of its own, asked through the decision point."""
 
     asked = tuple(_OPS)
+    a_word = "MODIFY_TABLE"
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -85,6 +90,7 @@ class HeadgateStand(Stand):
         self.names = PrincipalMap.same_names()
         self.made = 0
         self.authority: Authority | None = None
+        self.members = {}
         self.empty()
 
     def empty(self) -> None:
@@ -147,7 +153,6 @@ class GravitinoStand(HeadgateStand):
     """The same behind the REST API that Gravitino's clients speak; who is in which group comes with each request."""
 
     def __init__(self, folder: Path) -> None:
-        self.members: dict[Principal, frozenset[str]] = {}
         self.folder = folder
         super().__init__(folder)
 

@@ -14,7 +14,7 @@ from tests.sync.suite.test_a_push_never_widens import VOCABULARY
 from tests.sync.worlds import policies
 
 JOIN = """
-WITH RECURSIVE granted AS (
+WITH RECURSIVE written AS (
   SELECT r.c0 AS who, a.c0 AS object, v.c2 AS action
   FROM reach r JOIN grants g ON g.c0 = r.c1 AND NOT g.c3
   JOIN above a ON a.c2 = g.c1 AND a.c4
@@ -26,6 +26,11 @@ WITH RECURSIVE granted AS (
   UNION
   SELECT r.c0, a.c0, x.c1 FROM reach r JOIN owners o ON o.c0 = r.c1
   JOIN above a ON a.c2 = o.c1 AND (a.c0 = a.c2 OR $owner_inherits) JOIN all_actions x ON x.c0 = a.c1
+),
+granted AS (
+  SELECT * FROM written s WHERE NOT EXISTS (
+    SELECT 1 FROM needs n WHERE n.c0 = s.action AND NOT EXISTS (
+      SELECT 1 FROM written o WHERE o.who = s.who AND o.object = s.object AND o.action = n.c1))
 ),
 open_catalogs AS (SELECT * FROM granted WHERE action = 'catalog.use'),
 open_schemas AS (
@@ -40,12 +45,13 @@ SELECT * FROM granted s WHERE action NOT IN ('catalog.use', 'schema.use') AND NO
   AND NOT EXISTS (SELECT 1 FROM opened o WHERE o.who = s.who AND o.object = w.c2 AND o.action = t.c1))
 """
 CANON = msgspec.structs.replace(CANONICAL, natives=VOCABULARY)
+NEEDY = msgspec.structs.replace(CANON, needs={"table.read": frozenset({"table.alter"})})
 
 
 @pytest.mark.parametrize(
     "semantics",
-    [CANON, postgresql.CAPABILITIES.semantics, mariadb.CAPABILITIES.semantics],
-    ids=["canonical", "pg", "maria"],
+    [CANON, postgresql.CAPABILITIES.semantics, mariadb.CAPABILITIES.semantics, NEEDY],
+    ids=["canonical", "pg", "maria", "needy"],
 )
 @given(facts=policies(owners=True, columns=True))
 @settings(max_examples=12, deadline=None)

@@ -20,6 +20,7 @@ from headgate.cli import (
     role,
     schema,
     serve,
+    sync,
     table,
     tag,
     token,
@@ -42,7 +43,7 @@ for _noun in (token, metalake, catalog, schema, table, user, group, role):
     app.add_typer(_noun.app)
 app.add_typer(grants.grant)
 app.add_typer(grants.revoke)
-for _noun in (owner, tag, policy, audit):
+for _noun in (owner, tag, policy, audit, sync):
     app.add_typer(_noun.app)
 decisions.register(app)
 governance.register(app)

@@ -46,8 +46,15 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     def delete(self, path: Path, **query: Any) -> Any:
         return self.ask("DELETE", path, query=query)
 
-    def ask(self, method: str, path: Path, body: Any = None, query: dict[str, Any] | None = None) -> Any:
-        """Send a request to the Gravitino door and give back its JSON; a refusal becomes a failure."""
+    def ask(
+        self,
+        method: str,
+        path: Path,
+        body: Any = None,
+        query: dict[str, Any] | None = None,
+        patience: float | None = 60,
+    ) -> Any:
+        """Send a request and give back its JSON; a refusal becomes a failure. Without patience: wait for the end."""
         # Each segment is encoded whole, so that a name with a slash stays one name.
         address = "/".join((self.url.rstrip("/"), "api", *(quote(segment, safe="") for segment in path)))
         headers = {"Accept": "application/vnd.gravitino.v1+json"}
@@ -68,7 +75,7 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
         }
         try:
             answer = httpx.request(
-                method, address, json=body, params=asked, headers=headers, auth=auth, timeout=60
+                method, address, json=body, params=asked, headers=headers, auth=auth, timeout=patience
             )
         except httpx.InvalidURL:
             raise Usage(f"'{self.url}' is not an address", "write it as http://host:8090") from None

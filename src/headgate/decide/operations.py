@@ -227,6 +227,10 @@ class Op(enum.Enum):
     ASK = Operation(_T.METALAKE, any_of(_METALAKE, has(P.MANAGE_GRANTS), _SELF))
     READ_AUDIT = Operation(_T.METALAKE, _METALAKE)
 
+    # policies of other systems: of one metalake, and of every system that the server knows
+    SYNC_METALAKE = Operation(_T.METALAKE, _METALAKE)
+    SYNC_SYSTEMS = Operation(_T.METALAKE, _ADMIN)
+
     # of the server itself
     MANAGE_TOKENS = Operation(_T.METALAKE, _ADMIN)
     READ_METRICS = Operation(_T.METALAKE, _ADMIN)
@@ -250,7 +254,9 @@ def _compile(op: Op) -> Operation:
     return Operation(value.on, inside, shows, masks(inside), () if shows is None else masks(shows))
 
 
-OUTSIDE: Final = frozenset({Op.CREATE_METALAKE, Op.LIST_METALAKES, Op.MANAGE_TOKENS, Op.READ_METRICS})
+OUTSIDE: Final = frozenset(
+    {Op.CREATE_METALAKE, Op.LIST_METALAKES, Op.MANAGE_TOKENS, Op.READ_METRICS, Op.SYNC_SYSTEMS}
+)
 """What is asked of the server itself, also by someone who is in no metalake."""
 
 OPERATIONS: Final[dict[Op, Operation]] = {op: _compile(op) for op in Op}

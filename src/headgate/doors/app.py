@@ -37,6 +37,7 @@ def create(settings: Settings) -> Application:
         service_admins=settings.service_admins,
         warehouse=settings.warehouse,
         index_folder=Path(settings.home) / "index",
+        connections=settings.connections,
     )
     metrics = Metrics()
     doors = with_document([GravitinoDoor(), IcebergDoor(), HeadgateDoor(), RootDoor(settings, metrics)])

@@ -4,6 +4,8 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
+import msgspec
+
 _KEY: Final = re.compile(
     r"pass(word|wd|phrase)|\bpwd\b|secret|token|credential|keytab|\bsas\b|connection[-_.]?string"
     r"|(access|account|api|private|shared|signing|encryption|storage|service[-_.]?account)[-_.]?key|key[-_.]?id\b"
@@ -25,3 +27,14 @@ def is_secret(key: str, value: str = "") -> bool:
 def without_secrets(properties: Mapping[str, str]) -> dict[str, str]:
     """The properties that may be shown."""
     return {key: value for key, value in properties.items() if not is_secret(key, value)}
+
+
+class Secret(msgspec.Struct, frozen=True):
+    """A text that is never shown: not by `repr`, not by `str`, not in a log."""
+
+    hidden: str
+
+    def __repr__(self) -> str:
+        return "Secret(…)"
+
+    __str__ = __repr__

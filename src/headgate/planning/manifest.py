@@ -137,7 +137,7 @@ def decode_compiled(avro: AvroFile, layout: Layout) -> RawManifest:
 
 def decode_plain(avro: AvroFile) -> RawManifest:
     """Decode with fastavro, whatever the shape of the records."""
-    records = _plain_records(avro)
+    records = plain_records(avro)
     layout = _plain_layout(avro, records)
     ids = sorted({key for record in records for key in _metric_ids(record)})
     arrays = _Arrays(layout, avro.count, len(ids), sum(len(v) for r in records for v in _lists(r)))
@@ -152,7 +152,7 @@ def decode_plain(avro: AvroFile) -> RawManifest:
     return arrays.finish(avro, np.frombuffer(bytes(data), np.uint8), layout)
 
 
-def _plain_records(avro: AvroFile) -> list[dict[int, Any]]:
+def plain_records(avro: AvroFile) -> list[dict[int, Any]]:
     """Decode records and key them by Iceberg's field ids, the data file's fields beside the entry's own."""
     entry_ids, file_ids, partition_ids = _field_ids(avro)
     stream = io.BytesIO(avro.data.tobytes())

@@ -4,6 +4,7 @@ The kernel decides and hands out permits; each part acts under a permit, journal
 the question was asked) and plain values. Goes out: records and frozen values. Knows nothing of HTTP.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from headgate.catalogs import Registry
@@ -34,11 +35,13 @@ from headgate.steward.scans import Scans
 from headgate.steward.schemas import Schemas
 from headgate.steward.shapes import Shapes
 from headgate.steward.statistics import Statistics
+from headgate.steward.syncs import Syncs
 from headgate.steward.tables import Tables
 from headgate.steward.tags import Tags
 from headgate.steward.tokens import Tokens
 from headgate.steward.views import Views
 from headgate.store import Store
+from headgate.sync.connections import Connection
 
 __all__ = ["Permit", "Steward"]
 
@@ -53,6 +56,7 @@ class Steward:
         service_admins: frozenset[str] = frozenset(),
         warehouse: str | None = None,
         index_folder: Path | None = None,
+        connections: Mapping[str, Connection] | None = None,
     ) -> None:
         self.kernel = Kernel(store, service_admins)
         self.metalakes = Metalakes(self.kernel)
@@ -81,6 +85,7 @@ class Steward:
         self.views = Views(self.iceberg)
         self.functions = Functions(self.catalogs)
         self.job_templates = JobTemplates(self.kernel)
+        self.syncs = Syncs(self.kernel, connections or {})
 
     def close(self) -> None:
         """Write what is still to be written, and stop."""

@@ -1,10 +1,10 @@
 """Principals, roles, grants and owners in the store. Every change is journaled."""
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, Final
 
 import msgspec
-from sqlalchemy import delete, insert, select, update
+from sqlalchemy import bindparam, delete, insert, select, tuple_, update
 
 from headgate.model.changes import GroupMember, OwnerSet, PrincipalGone, PrincipalPut, RoleGrants, RoleHeld
 from headgate.model.errors import AlreadyExists, IllegalArgument
@@ -17,6 +17,9 @@ from headgate.store.records import PrincipalRecord, attributes_of, audit_of
 
 _p = t.principals.c
 _g = t.role_grants.c
+_h = t.role_holders.c
+_CHUNK: Final = 400
+"""How many keys are asked for at once: below the number of parameters that any database takes."""
 
 
 def add_principal(
@@ -64,6 +67,22 @@ def principals(
         return found
     wanted = set(names)
     return [record for record in found if record.name in wanted]
+
+
+def principal_ids(read: Read, metalake: int, kind: PrincipalKind, names: Collection[str]) -> dict[str, int]:
+    """The ids of those of these names that exist."""
+    asked = list(names)
+    return {
+        row.name: row.id
+        for start in range(0, len(asked), _CHUNK)
+        for row in read.execute(
+            select(_p.id, _p.name).where(
+                _p.metalake == metalake,
+                _p.kind == kind.value,
+                _p.name.in_(asked[start : start + _CHUNK]),
+            )
+        )
+    }
 
 
 def set_attributes(tx: Write, record: PrincipalRecord, attributes: Attributes) -> None:
@@ -163,14 +182,29 @@ def roles_held(read: Read, principals: Iterable[int]) -> dict[int, list[str]]:
 
 def hold_role(tx: Write, role: int, principal: int, held: bool) -> None:
     """Give a role to a principal or take it away; what is so already stays so."""
-    where = (t.role_holders.c.role == role) & (t.role_holders.c.principal == principal)
-    if held == (tx.execute(select(t.role_holders).where(where)).one_or_none() is not None):
+    hold_roles(tx, [(role, principal)], held)
+
+
+def hold_roles(tx: Write, pairs: Collection[tuple[int, int]], held: bool) -> None:
+    """Give roles to principals or take them away, each pair a role and a principal."""
+    now = {
+        (row.role, row.principal)
+        for chunk in _chunks(pairs)
+        for row in tx.execute(select(_h.role, _h.principal).where(tuple_(_h.role, _h.principal).in_(chunk)))
+    }
+    new = [pair for pair in dict.fromkeys(pairs) if (pair in now) != held]
+    if not new:
         return
     if held:
-        tx.execute(insert(t.role_holders).values(role=role, principal=principal))
+        tx.execute(insert(t.role_holders), [{"role": role, "principal": who} for role, who in new])
     else:
-        tx.execute(delete(t.role_holders).where(where))
-    tx.journal(RoleHeld(role, principal, held))
+        tx.execute(
+            delete(t.role_holders).where(
+                _h.role == bindparam("a_role"), _h.principal == bindparam("a_principal")
+            ),
+            [{"a_role": role, "a_principal": who} for role, who in new],
+        )
+    tx.journal(*(RoleHeld(role, who, held) for role, who in new))
 
 
 def grants_of(read: Read, role: int) -> list[tuple[int, Masks]]:
@@ -180,18 +214,46 @@ def grants_of(read: Read, role: int) -> list[tuple[int, Masks]]:
 
 
 def grants_on(read: Read, role: int, object: int) -> Masks:
-    row = read.execute(select(t.role_grants).where(_g.role == role, _g.object == object)).one_or_none()
-    return Masks() if row is None else Masks(row.allow, row.deny)
+    return grants_at(read, [(role, object)]).get((role, object), Masks())
+
+
+def grants_at(read: Read, places: Collection[tuple[int, int]]) -> dict[tuple[int, int], Masks]:
+    """What roles say of objects, by role and object; where a role says nothing there is no entry."""
+    return {
+        (row.role, row.object): Masks(row.allow, row.deny)
+        for chunk in _chunks(places)
+        for row in read.execute(select(t.role_grants).where(tuple_(_g.role, _g.object).in_(chunk)))
+    }
 
 
 def set_grants(tx: Write, role: int, object: int, masks: Masks) -> None:
     """Make exactly this what a role says of an object."""
-    if grants_on(tx, role, object) == masks:
-        return
-    tx.execute(delete(t.role_grants).where(_g.role == role, _g.object == object))
-    if masks.allow or masks.deny:
-        tx.execute(insert(t.role_grants).values(role=role, object=object, allow=masks.allow, deny=masks.deny))
-    tx.journal(RoleGrants(role, object, masks.allow, masks.deny))
+    put_grants(tx, {(role, object): masks})
+
+
+def put_grants(tx: Write, wanted: Mapping[tuple[int, int], Masks]) -> None:
+    """Make exactly this what roles say of objects, by role and object."""
+    now = grants_at(tx, wanted)
+    new = {place: masks for place, masks in wanted.items() if now.get(place, Masks()) != masks}
+    gone = [{"a_role": role, "an_object": object} for role, object in new if (role, object) in now]
+    if gone:
+        tx.execute(
+            delete(t.role_grants).where(_g.role == bindparam("a_role"), _g.object == bindparam("an_object")),
+            gone,
+        )
+    rows = [
+        {"role": role, "object": object, "allow": masks.allow, "deny": masks.deny}
+        for (role, object), masks in new.items()
+        if masks.allow or masks.deny
+    ]
+    if rows:
+        tx.execute(insert(t.role_grants), rows)
+    tx.journal(*(RoleGrants(role, object, m.allow, m.deny) for (role, object), m in new.items()))
+
+
+def _chunks(keys: Collection[tuple[int, int]]) -> Iterable[list[tuple[int, int]]]:
+    ordered = list(keys)
+    return (ordered[start : start + _CHUNK] for start in range(0, len(ordered), _CHUNK))
 
 
 # -- owners -----------------------------------------------------------------------------------------------------

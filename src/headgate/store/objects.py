@@ -1,5 +1,6 @@
 """Securable objects in the store: create, read, alter, drop. Every change is journaled."""
 
+from collections.abc import Collection
 from typing import Any
 
 import msgspec
@@ -38,23 +39,42 @@ def create(
     """Add an object and return its id, which no other object ever gets. A metalake has parent and metalake 0."""
     if find(tx, parent, type, name) is not None:
         raise AlreadyExists(f"{type} '{clip(name)}' already exists", about=type)
-    made = tx.execute(
-        insert(t.objects).values(
-            parent=parent,
-            metalake=metalake,
-            type=type.value,
-            name=name,
-            comment=comment,
-            properties=msgspec.json.encode(properties or {}),
-            body=msgspec.json.encode(body or {}),
-            in_use=True,
-            version=1,
-            creator=tx.actor,
-            created_at=tx.now,
-        )
-    ).inserted_primary_key[0]
+    row = _new(tx, parent, metalake, type, name) | {
+        "comment": comment,
+        "properties": msgspec.json.encode(properties or {}),
+        "body": msgspec.json.encode(body or {}),
+    }
+    made = tx.execute(insert(t.objects).values(row)).inserted_primary_key[0]
     tx.journal(ObjectPut(made, parent, type, name))
     return int(made)
+
+
+def create_many(
+    tx: Write, parent: int, metalake: int, type: ObjectType, names: Collection[str]
+) -> dict[str, int]:
+    """Add plain objects of one type, and give the ids of all; those that are there already stay as they are."""
+    found = ids(tx, parent, type, names)
+    rows = [_new(tx, parent, metalake, type, name) for name in dict.fromkeys(names) if name not in found]
+    if rows:
+        made = {row.name: row.id for row in tx.execute(insert(t.objects).returning(_o.id, _o.name), rows)}
+        tx.journal(*(ObjectPut(made[row["name"]], parent, type, row["name"]) for row in rows))
+        found |= made
+    return found
+
+
+def _new(tx: Write, parent: int, metalake: int, type: ObjectType, name: str) -> dict[str, Any]:
+    return {
+        "parent": parent,
+        "metalake": metalake,
+        "type": type.value,
+        "name": name,
+        "properties": b"{}",
+        "body": b"{}",
+        "in_use": True,
+        "version": 1,
+        "creator": tx.actor,
+        "created_at": tx.now,
+    }
 
 
 def get(read: Read, id: int) -> ObjectRecord | None:
@@ -75,6 +95,20 @@ def find(read: Read, parent: int, type: ObjectType, name: str) -> ObjectRecord |
         select(t.objects).where(_o.parent == parent, _o.type == type.value, _o.name == name)
     ).one_or_none()
     return None if row is None else _record(row)
+
+
+def ids(read: Read, parent: int, type: ObjectType, names: Collection[str]) -> dict[str, int]:
+    """The ids of those of these names that exist below a parent."""
+    asked = list(names)
+    return {
+        row.name: row.id
+        for start in range(0, len(asked), 500)
+        for row in read.execute(
+            select(_o.id, _o.name).where(
+                _o.parent == parent, _o.type == type.value, _o.name.in_(asked[start : start + 500])
+            )
+        )
+    }
 
 
 def many(read: Read, ids: list[int]) -> list[ObjectRecord]:

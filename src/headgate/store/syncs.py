@@ -75,6 +75,13 @@ def pushes(store: Store, target: str) -> list[PushRecord]:
         return [PushRecord(*row) for row in read.execute(query)]
 
 
+def progress(store: Store, push: int) -> tuple[int, int]:
+    """How many steps of a push are settled, and of how many."""
+    with store.read() as read:
+        row = read.execute(select(func.count(_s.outcome), func.count()).where(_s.push == push)).one()
+    return int(row[0]), int(row[1])
+
+
 def steps(store: Store, push: int) -> list[Step]:
     with store.read() as read:
         query = select(t.sync_steps).where(_s.push == push).order_by(_s.position)
@@ -103,8 +110,11 @@ def finish(
     """Close a push, together with the marks on what it put there or took away."""
     with store.append() as connection:
         connection.execute(update(t.sync_pushes).where(_p.id == push).values(state=state, ended_at=now()))
-        for fact in unmarked:
-            connection.execute(delete(t.sync_marks).where(_m.target == target, _m.digest == _digest(fact)))
+        gone = [{"a_digest": _digest(fact)} for fact in unmarked]
+        if gone:
+            connection.execute(
+                delete(t.sync_marks).where(_m.target == target, _m.digest == bindparam("a_digest")), gone
+            )
         known = set(connection.execute(select(_m.digest).where(_m.target == target)).scalars())
         rows = {_digest(fact): fact for fact in marked}
         new = [{"target": target, "digest": d, "fact": fact} for d, fact in rows.items() if d not in known]

@@ -45,8 +45,8 @@ def canonical(native: Facts, capabilities: Capabilities) -> Facts:
         held[grant.holder, grant.object, grant.decision].append(grant)
     for (_, object, _), grants in held.items():
         result.update(_renamed(grants, object, capabilities))
-    if not capabilities.semantics.gates:
-        result.update(_gates(facts, capabilities.semantics.natives))
+    asked = {use for uses in capabilities.semantics.gates.values() for use in uses}
+    result.update(_gates(facts, capabilities.semantics.natives, actions.GATES - asked))
     for owner in facts.owners:
         if owner.object.type in LEAVES or capabilities.semantics.owner_inherits:
             result.add(owner)
@@ -101,23 +101,20 @@ def _denied(
             yield Grant(grant.holder, grant.object, opaque(system, word), Condition.DENY)
 
 
-def _gates(facts: Facts, natives: Natives) -> Iterator[Grant]:
-    """The uses that a system without gates never asks for, at the narrowest place for whoever holds something below."""
+def _gates(facts: Facts, natives: Natives, unasked: frozenset[str]) -> Iterator[Grant]:
+    """The uses that a system never asks for, at the narrowest place for whoever holds something below."""
     for grant in facts.grants:
-        if grant.decision is Condition.DENY:
-            continue
         gives = natives.get(grant.object.type, {}).get(grant.privilege, frozenset())
-        if not gives:
+        if grant.decision is Condition.DENY or not gives:
             continue
         path = grant.object.path
-        if path:
-            yield Grant(grant.holder, Securable(ObjectType.CATALOG, path[:1]), "USE_CATALOG")
-        if len(path) > 1:
-            yield Grant(grant.holder, Securable(ObjectType.SCHEMA, path[:2]), "USE_SCHEMA")
-        elif any(type_of(a) not in (ObjectType.METALAKE, ObjectType.CATALOG) for a in gives):
-            yield Grant(grant.holder, grant.object, "USE_SCHEMA")
-            if not path:
-                yield Grant(grant.holder, grant.object, "USE_CATALOG")
+        deep = any(type_of(a) not in (ObjectType.METALAKE, ObjectType.CATALOG) for a in gives)
+        if actions.USE_CATALOG in unasked and (path or deep):
+            place = Securable(ObjectType.CATALOG, path[:1]) if path else grant.object
+            yield Grant(grant.holder, place, "USE_CATALOG")
+        if actions.USE_SCHEMA in unasked and (len(path) > 1 or deep):
+            place = Securable(ObjectType.SCHEMA, path[:2]) if len(path) > 1 else grant.object
+            yield Grant(grant.holder, place, "USE_SCHEMA")
 
 
 def _unfolded(facts: Facts) -> Facts:

@@ -7,9 +7,10 @@ raises; `apply` answers each change in order, is idempotent, and never does more
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
+from headgate.model.errors import Conflict
 from headgate.sync.canonical import canonical, vocabulary
 from headgate.sync.capabilities import Capabilities, Natives
-from headgate.sync.facts import Kind, Known
+from headgate.sync.facts import Facts, Kind, Known
 from headgate.sync.journal import Journal
 from headgate.sync.names import PrincipalMap
 from headgate.sync.plan import Plan, plan
@@ -21,6 +22,9 @@ from headgate.sync.translate import Dialects, Options, Translation, same_text, t
 
 class Connector(ABC):
     """One system under one name, such as ``postgresql:prod``."""
+
+    batch: int = 200
+    """How many changes are made and journaled together: what a system does well within the lease of a push."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -43,9 +47,13 @@ class Connector(ABC):
     def fetch(self) -> PolicySnapshot:
         """The policies of the system as a canonical snapshot."""
         reading = self.read()
-        facts = canonical(reading.facts, self.capabilities)
+        facts = canonical(self.spelled_out(reading.facts), self.capabilities)
         notes = {f"note.{n:03}": note for n, note in enumerate(reading.notes)}
         return PolicySnapshot.of(facts, self.capabilities.system, logs=reading.logs, properties=notes)
+
+    def spelled_out(self, facts: Facts) -> Facts:
+        """The facts, with what they only describe said of the objects it comes to today."""
+        return facts
 
     def plan(
         self,
@@ -89,11 +97,17 @@ class Connector(ABC):
         options: Options = Options(),
         dialects: Dialects | None = None,
         managed: PolicySnapshot | None = None,
+        agreed: str | None = None,
     ) -> SyncResult:
-        """Plan and do it. Pushes to one target run one after the other."""
+        """Plan and do it, or refuse if that is not the plan that was agreed to. Pushes to one target run in turn."""
         with journal.locked(self.name) as lock:
             journal.check_finished(self.name)
             ready = self.plan(snapshot, mode, names, journal, options, dialects, managed)
+            if agreed is not None and ready.digest != agreed:
+                raise Conflict(
+                    f"what a push to '{self.name}' would do has changed since it was planned",
+                    hint="look at the plan again",
+                )
             return carry_out(self, ready, mode, f"{snapshot.system}@{snapshot.version_id}", journal, lock)
 
     def vocabulary(self) -> Natives:

@@ -95,7 +95,13 @@ def _denied(
 
 
 def through_gates(raw: set[Access], semantics: Semantics) -> frozenset[Access]:
-    """Those of the actions whose way is open."""
+    """Those of the actions whose way is open, and which are not held up by the lack of another."""
+    if semantics.needs:
+        raw = {
+            (object, action)
+            for object, action in raw
+            if all((object, other) in raw for other in semantics.needs.get(action, ()))
+        }
     if not semantics.gates:
         return frozenset(raw)
     open: set[Access] = set()

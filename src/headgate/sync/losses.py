@@ -24,6 +24,7 @@ class Cause(enum.StrEnum):
     CYCLE = "they hold each other: written for the members of both"
     DIRECT = "the target grants to roles only: written as a role of one holder"
     EVERYONE = "held by everyone: written for those who are known"
+    GATE = "the target asks for no such use: there is nothing to open"
     FUTURE = "written for the objects that exist: new ones are not covered"
     OWNER = "ownership is not carried over"
     OPTION = "the right to hand on is not carried over"
@@ -33,7 +34,9 @@ class Cause(enum.StrEnum):
     COLUMN = "the target has no grants on columns"
 
 
-STRUCTURE = frozenset({Cause.GROUP, Cause.ROLE, Cause.NESTED, Cause.CYCLE, Cause.DIRECT, Cause.EVERYONE})
+STRUCTURE = frozenset(
+    {Cause.GROUP, Cause.ROLE, Cause.NESTED, Cause.CYCLE, Cause.DIRECT, Cause.EVERYONE, Cause.GATE}
+)
 """Written another way with the same effect on those who are known today."""
 
 

@@ -1,5 +1,6 @@
 """What a push is going to do, in order, and what it refuses to do: worked out before anything is touched."""
 
+import hashlib
 from collections import defaultdict
 from collections.abc import Iterable
 
@@ -22,6 +23,7 @@ from headgate.sync.facts import (
     Present,
     Principal,
     RowFilter,
+    encoded,
     key,
 )
 from headgate.sync.losses import Loss
@@ -44,6 +46,13 @@ class Plan(msgspec.Struct, frozen=True):
     loses: tuple[Shift, ...]
     bound: Effective
     """The most that anybody may be able to do afterwards."""
+
+    @property
+    def digest(self) -> str:
+        """Stands for the changes: who agreed to a plan agreed to these and no others."""
+        sides = (side for change in self.changes for side in (change.before, change.after))
+        text = b"\n".join(b"" if side is None else encoded(side) for side in sides)
+        return hashlib.sha256(text).hexdigest()
 
 
 def plan(
@@ -167,10 +176,9 @@ def _culprits(
         for object, action in accesses:
             chain = set(object.chain(semantics.nested_schemas))
             near = [g for g in grants if g.object in chain]
+            wakes = {action} | semantics.needs.get(action, frozenset())
 
-            direct: Iterable[Fact] = [
-                g for g in near if action in semantics.given(g.object.type, g.privilege)
-            ]
+            direct: Iterable[Fact] = [g for g in near if wakes & semantics.given(g.object.type, g.privilege)]
             gates: Iterable[Fact] = [
                 g for g in near if actions.GATES & semantics.given(g.object.type, g.privilege)
             ]

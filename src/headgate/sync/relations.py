@@ -2,7 +2,7 @@
 
 Each table is a list of plain tuples. A user may do an action on an object if some `reach` row leads to a holder with an allowing
 `grants` row on an object `above` it, `gives` says that this privilege gives the action from that level, no `grants` row denies
-the same privilege on the way, and every use that `gates` asks for is itself allowed. Owners may do every action of `all_actions`.
+the same privilege on the way, what it `needs` is allowed too, and every use that `gates` asks for is itself allowed. Owners may do every action of `all_actions`.
 """
 
 from typing import NamedTuple
@@ -34,6 +34,8 @@ class Relations(NamedTuple):
     """action, use it needs"""
     ways: list[tuple[str, str, str]]
     """object, use, catalog or schema whose use that is"""
+    needs: list[tuple[str, str]]
+    """action, other action without which it counts for nothing"""
 
 
 def object_key(object: Securable) -> str:
@@ -74,4 +76,5 @@ def relations(facts: Facts, semantics: Semantics, inventory: Facts | None = None
         all_actions=[(str(actions.type_of(action)), action) for action in known],
         gates=[(action, use) for action in known for use in semantics.gates_of(action)],
         ways=ways,
+        needs=[(action, other) for action, others in semantics.needs.items() for other in others],
     )

@@ -83,6 +83,12 @@ class SyncResult(msgspec.Struct, frozen=True):
         return sum(item.outcome is outcome for item in self.items)
 
     @property
+    def complete(self) -> bool:
+        """Whether nothing failed, was refused or was left out of what the target was to hold, and nobody may do more."""
+        left = {Outcome.FAILED, Outcome.WIDENS, Outcome.UNSUPPORTED}
+        return not self.notes and not any(item.outcome in left for item in self.items)
+
+    @property
     def ok(self) -> bool:
         """Whether everything that was planned is so now."""
         return not self.count(Outcome.FAILED)

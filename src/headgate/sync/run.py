@@ -15,8 +15,6 @@ from headgate.sync.plan import Plan
 from headgate.sync.results import Applied, Change, Item, Mode, Outcome, SyncResult
 from headgate.sync.snapshot import ChangeLog
 
-BATCH = 200
-
 _YES = (Outcome.APPLIED, Outcome.ALREADY)
 _DONE_NOTHING = "the target said yes, but it is not so"
 _HELD_BACK = "not tried, because a restriction before it failed"
@@ -34,6 +32,7 @@ class Target(Protocol):
     """What a push needs of a connector."""
 
     name: str
+    batch: int
 
     @property
     def capabilities(self) -> Capabilities: ...
@@ -83,7 +82,7 @@ def undo(target: Target, journal: Journal, push: int | None = None) -> SyncResul
             if _is_so(step.change, now) and (step.applied is None or step.applied.outcome is Outcome.APPLIED)
         ]
         answers: list[Applied] = []
-        for batch in _batches(steps):
+        for batch in _batches(steps, target.batch):
             answers.extend(_applied(target, [step.change.undone for step in batch]))
             lock.keep()
         after = target.read().facts
@@ -105,7 +104,7 @@ def undo(target: Target, journal: Journal, push: int | None = None) -> SyncResul
 def _finish(target: Target, push: int, journal: Journal, lock: Lock, plan: Plan | None) -> SyncResult:
     steps = journal.steps(push)
     restricted = True
-    for batch in _batches([step for step in steps if step.applied is None]):
+    for batch in _batches([step for step in steps if step.applied is None], target.batch):
         if not restricted:
             answers = [Applied(Outcome.FAILED, _HELD_BACK)] * len(batch)
         else:
@@ -161,11 +160,11 @@ def _widened(after: Effective, bound: Effective) -> tuple[str, ...]:
     )
 
 
-def _batches(steps: list[Step]) -> Iterator[list[Step]]:
+def _batches(steps: list[Step], size: int) -> Iterator[list[Step]]:
     """Steps in batches of one sort: what restricts never shares a batch with what it must precede."""
     start = 0
     for end in range(1, len(steps) + 1):
-        full = end - start == BATCH
+        full = end - start == size
         if end == len(steps) or full or _restricts(steps[end].change) != _restricts(steps[start].change):
             yield steps[start:end]
             start = end

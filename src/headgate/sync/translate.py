@@ -17,7 +17,7 @@ from headgate.sync import actions
 from headgate.sync.actions import reaches, type_of
 from headgate.sync.canonical import OWNER_WORD, direct_role, word_of
 from headgate.sync.capabilities import CANONICAL, Capabilities, Natives, Semantics
-from headgate.sync.effective import Effective, effective, restricted
+from headgate.sync.effective import Access, Effective, effective, restricted
 from headgate.sync.facts import (
     Fact,
     Facts,
@@ -88,6 +88,7 @@ def translate(
     }
     work.carry_over()
     work.complete(granted)
+    work.deny(allowed)
     for rule, said in rules.items():
         if said is not None:
             work.out.update(work.restriction(rule, said))
@@ -185,10 +186,10 @@ def _renamed_rule(
         if user in keep and source.closure(user) & set(rule.exempt)
     ]
     # A rule whose every subject was left out must not turn into one for everyone.
-    subjects = tuple(met) if to else ()
+    subjects = tuple(sorted(met)) if to else ()
     if to and not met:
         subjects = tuple(sorted(to))
-    return msgspec.structs.replace(rule, to=subjects, exempt=tuple(exempt))
+    return msgspec.structs.replace(rule, to=subjects, exempt=tuple(sorted(exempt)))
 
 
 def _rule(rule: RowFilter | Mask, capabilities: Capabilities, dialects: Dialects) -> str | None:
@@ -388,8 +389,10 @@ class _Work:
                 continue
             if grant.option and not (self.options.grant_option and self.able.grant_option):
                 self.book.note(Cause.OPTION, holder, grant.object, grant.privilege)
-            # Where there are no gates nothing needs to be opened.
-            goals = gives if self.able.semantics.gates else gives - actions.GATES
+            goals = gives
+            if not self.able.semantics.gates and gives & actions.GATES:
+                goals = gives - actions.GATES
+                self.book.note(Cause.GATE, holder, grant.object, grant.privilege)
             if goals:
                 self._place(holder, holdings, grant.object, goals, grant.privilege)
 
@@ -492,3 +495,34 @@ class _Work:
                 for word, gives in self.able.semantics.natives.get(object.type, {}).items():
                     if gives & missing[object] and all((object, action) in full for action in gives):
                         self.out.add(Grant(self.receiver(user), object, word))
+
+    def deny(self, allowed: Effective) -> None:
+        """Denials in the target's own words, for each user: where they take nothing that the source allows."""
+        if not self.able.deny or self.deny_sayable or Kind.USER not in self.able.direct:
+            return
+        for denial in self._denials():
+            # A denial on a column takes nothing from who may read the table.
+            if denial.object.type is ObjectType.COLUMN or denial.object not in self.target.present:
+                continue
+            taken = self.semantics.given(denial.object.type, denial.privilege)
+            for user in self.mapped.users:
+                if denial.holder in self.mapped.closure(user):
+                    spared = self._spared(user, denial, allowed.get(user, frozenset()))
+                    self.out.update(
+                        Grant(user, denial.object, word, Condition.DENY)
+                        for word, gives in self.able.semantics.natives.get(denial.object.type, {}).items()
+                        if gives & taken and not gives & spared
+                    )
+
+    def _spared(self, user: Principal, denial: Grant, allowed: frozenset[Access]) -> set[str]:
+        """What the user may do at the object of a denial or below, now or to what comes later."""
+        place = denial.object
+        spared = {
+            action for object, action in allowed if place in object.chain(self.semantics.nested_schemas)
+        }
+        for holder in self.mapped.closure(user):
+            for grant in self.mapped.grants_of.get(holder, ()):
+                near = grant.object in place.chain() or place in grant.object.chain()
+                if grant.decision is Condition.ALLOW and near and grant.privilege != denial.privilege:
+                    spared |= self.semantics.given(grant.object.type, grant.privilege)
+        return spared

@@ -204,8 +204,11 @@ class TestUnderAVeil:
         self, api: Api, register: Register, veiled: Any
     ) -> None:
         register()
-        veiled(Veil(row_filter={"type": "lt", "term": "id", "value": 2}))
+        within = {"type": "lt", "term": "id", "value": 2}
+        veiled(Veil(row_filter=within, exact=True))
         assert ids(api("admin", "POST", f"{TABLE}/plan", {}).json()) == ["f0.parquet", "f1.parquet"]
+        veiled(Veil(row_filter=within))
+        assert api("admin", "POST", f"{TABLE}/plan", {}).status_code == 403, "nothing proves what it keeps"
         veiled(Veil(hidden_field_ids=frozenset({2})))
         answer = api("admin", "POST", f"{TABLE}/plan", {})
         assert failed(answer) == (403, "ForbiddenException")

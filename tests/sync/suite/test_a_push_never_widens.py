@@ -13,7 +13,7 @@ from headgate.sync.facts import Facts, Kind
 from headgate.sync.journal import Journal
 from headgate.sync.results import Mode, Outcome
 from tests.sync.conftest import SYSTEMS
-from tests.sync.stands import GravitinoStand, Stand, places
+from tests.sync.stands import Stand, places
 from tests.sync.worlds import USERS, policies, snapshot
 
 VOCABULARY = vocabulary(all_capabilities())
@@ -25,11 +25,10 @@ def allowed_by(facts: Facts) -> Effective:
 
 
 def pushed(stand: Stand, facts: Facts, journal: Journal) -> None:
-    if isinstance(stand, GravitinoStand):
-        # Who is in a group is the identity provider's to say: it says the same as the source.
-        stand.members = {
-            user: frozenset(p.name for p in facts.closure(user) if p.kind is Kind.GROUP) for user in USERS
-        }
+    # Who is in a group may be the identity provider's to say: it says the same as the source.
+    stand.members = {
+        user: frozenset(p.name for p in facts.closure(user) if p.kind is Kind.GROUP) for user in USERS
+    }
     result = stand.connector.push(snapshot(facts), Mode.OVERWRITE, stand.names, journal)
     bad = [item for item in result.items if item.outcome in (Outcome.FAILED, Outcome.WIDENS)]
     assert not bad, bad

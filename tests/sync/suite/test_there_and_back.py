@@ -13,12 +13,12 @@ from headgate.sync.losses import STRUCTURE
 from headgate.sync.names import PrincipalMap
 from headgate.sync.results import Mode, Outcome
 from headgate.sync.translate import Translation, translate
-from tests.sync.conftest import SYSTEMS
+from tests.sync.conftest import PAIRED
 from tests.sync.stands import Stand
 from tests.sync.suite.test_a_push_never_widens import VOCABULARY, allowed_by, forget
-from tests.sync.worlds import ROLES, USERS, policies, snapshot
+from tests.sync.worlds import GROUPS, ROLES, USERS, policies, snapshot
 
-PAIRS = list(permutations(SYSTEMS, 2))
+PAIRS = list(permutations(PAIRED, 2))
 
 
 def between(one: Stand, other: Stand) -> PrincipalMap:
@@ -26,7 +26,7 @@ def between(one: Stand, other: Stand) -> PrincipalMap:
     to_world = one.names.back
     entries = {str(one.own(p)): str(other.own(p)) for p in (*USERS, *ROLES)}
     if one.connector.capabilities.groups and other.connector.capabilities.groups:
-        entries["group:*"] = "*"
+        entries |= {str(one.own(p)): str(other.own(p)) for p in GROUPS}
     assert all(to_world.of(one.own(p)) == p for p in USERS)
     return PrincipalMap(entries)
 

@@ -1,4 +1,5 @@
-"""The Headgate door: what goes beyond Gravitino's API, under ``/api/headgate``: questions, reasons, the audit trail, tokens.
+"""The Headgate door: what goes beyond Gravitino's API, under ``/api/headgate``: questions, reasons, the audit trail, tokens,
+policies of other systems.
 
 It says errors in the same body as the Gravitino door, so a client needs to read one form only.
 """

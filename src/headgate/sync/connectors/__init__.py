@@ -1,7 +1,18 @@
 """One module per system: how it is read as facts, how a change of facts is made in it, and what it can hold."""
 
 from headgate.sync.capabilities import Capabilities
-from headgate.sync.connectors import gravitino, headgate, mariadb, postgresql
+from headgate.sync.connectors import (
+    bigquery,
+    gravitino,
+    headgate,
+    hive_authorizers,
+    lakeformation,
+    mariadb,
+    polaris,
+    postgresql,
+    ranger,
+    unity,
+)
 
 
 def all_capabilities() -> list[Capabilities]:
@@ -11,4 +22,12 @@ def all_capabilities() -> list[Capabilities]:
         gravitino.CAPABILITIES,
         postgresql.CAPABILITIES,
         mariadb.CAPABILITIES,
+        hive_authorizers.SQL_STANDARD,
+        hive_authorizers.LEGACY,
+        hive_authorizers.TABLE_ACL,
+        ranger.CAPABILITIES,
+        lakeformation.CAPABILITIES,
+        polaris.CAPABILITIES,
+        unity.CAPABILITIES,
+        bigquery.CAPABILITIES,
     ]

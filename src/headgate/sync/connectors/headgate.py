@@ -1,6 +1,10 @@
 """Headgate itself: a metalake of a local store."""
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
+from functools import lru_cache
+from itertools import groupby
 from typing import Final
 
 from headgate.model import changes as c
@@ -42,13 +46,22 @@ CAPABILITIES: Final = Capabilities(
 )
 
 
+Writing = Callable[[], AbstractContextManager[Write]]
+
+
 class HeadgateConnector(Connector):
     """One metalake of a store, read and changed in place; every batch is one revision."""
 
-    def __init__(self, store: Store, metalake: str, name: str | None = None) -> None:
+    batch = 2_000
+
+    def __init__(
+        self, store: Store, metalake: str, name: str | None = None, writing: Writing | None = None
+    ) -> None:
         super().__init__(name or f"headgate:{metalake}")
         self.store = store
         self.metalake = metalake
+        self.writing = writing or (lambda: store.write("sync", "sync"))
+        """How the store is changed: a steward gives a change under a permit here."""
 
     @property
     def capabilities(self) -> Capabilities:
@@ -59,9 +72,8 @@ class HeadgateConnector(Connector):
         return _Sight(self.metalake, changes).reading()
 
     def apply(self, changes: Sequence[Change]) -> list[Applied]:
-        with self.store.write("sync", "sync") as tx:
-            hand = _Hand(tx, self.metalake)
-            return [hand.make(change) for change in changes]
+        with self.writing() as tx:
+            return _Hand(tx, self.metalake, changes).make()
 
 
 class _Sight:
@@ -100,9 +112,8 @@ class _Sight:
             case c.RoleGrants(role, object, allow, deny):
                 on = self.paths.get(object)
                 if role in self.roles and on is not None:
-                    # Of a privilege that is both allowed and denied only the denial has an effect.
-                    for grant in Masks(allow & ~deny, deny).grants:
-                        self.facts.add(Grant(self.roles[role], on, grant.privilege.name, grant.condition))
+                    for privilege, condition in _granted(allow, deny):
+                        self.facts.add(Grant(self.roles[role], on, privilege, condition))
             case c.OwnerSet(object, owner):
                 on = self.paths.get(object)
                 if owner in self.people and on is not None:
@@ -133,75 +144,139 @@ class _Sight:
             self.facts.add(Member(of, self.people[who]))
 
 
-class _Hand:
-    """Makes changes in one transaction."""
+@lru_cache(4096)
+def _granted(allow: int, deny: int) -> tuple[tuple[str, Condition], ...]:
+    """The privileges in two masks. Many grants are alike, and to take a mask apart is dear."""
+    # Of a privilege that is both allowed and denied only the denial has an effect.
+    grants = Masks(allow & ~deny, deny).grants
+    return tuple((grant.privilege.name, grant.condition) for grant in grants)
 
-    def __init__(self, tx: Write, metalake: str) -> None:
+
+class _Hand:
+    """Makes changes in one transaction. Neighbours of one sort are made together, in a few statements."""
+
+    def __init__(self, tx: Write, metalake: str, changes: Sequence[Change]) -> None:
         self.tx = tx
         found = objects.find(tx, 0, ObjectType.METALAKE, metalake)
         if found is None:
             raise NotFound(f"metalake '{metalake}' does not exist", about=ObjectType.METALAKE)
         self.root = found.id
-        self.ids: dict[Securable, int] = {Securable(ObjectType.METALAKE): found.id}
-        self.who: dict[Principal, int] = {}
+        self.changes = changes
+        facts = [change.fact for change in changes]
+        self.ids = _found_objects(tx, found.id, {f.object for f in facts if isinstance(f, Grant | Owner)})
+        self.who = _found_principals(tx, found.id, {who for fact in facts for who in _named(fact)})
 
-    def make(self, change: Change) -> Applied:
+    def make(self) -> list[Applied]:
+        """What became of each change, in their order."""
+        answers: list[Applied] = []
+        for sort, run in groupby(self.changes, key=_sort):
+            changes = list(run)
+            match sort:
+                case "grant":
+                    answers += self._grants(changes)
+                case "hold" | "let go":
+                    answers += self._roles(changes, sort == "hold")
+                case "new role":
+                    answers += self._new_roles(changes)
+                case _:
+                    answers += [self._one(change) for change in changes]
+        return answers
+
+    # -- together ------------------------------------------------------------------------------------------------
+
+    def _grants(self, changes: list[Change]) -> list[Applied]:
+        answers: list[Applied] = []
+        wanted: dict[tuple[int, int], Masks] = {}
+        places: list[tuple[int, int] | None] = []
+        for change in changes:
+            grant = change.fact
+            assert isinstance(grant, Grant)
+            try:
+                place = self._id(grant.holder), self._on(grant.object)
+                Privilege.parse(grant.privilege)
+            except HeadgateError as error:
+                places.append(None)
+                answers.append(Applied(Outcome.FAILED, str(error)))
+            else:
+                places.append(place)
+                answers.append(_DONE)
+        now = access.grants_at(self.tx, {place for place in places if place is not None})
+        for change, at in zip(changes, places, strict=True):
+            if at is None:
+                continue
+            grant = change.fact
+            assert isinstance(grant, Grant)
+            bit = Privilege.parse(grant.privilege).bit
+            before = wanted.get(at) or now.get(at) or Masks()
+            allow, deny = before.allow & ~bit, before.deny & ~bit
+            if change.after is not None:
+                allow |= bit if grant.decision is Condition.ALLOW else 0
+                deny |= bit if grant.decision is Condition.DENY else 0
+            wanted[at] = Masks(allow, deny)
+        access.put_grants(self.tx, wanted)
+        return answers
+
+    def _roles(self, changes: list[Change], held: bool) -> list[Applied]:
+        answers: list[Applied] = []
+        pairs: list[tuple[int, int]] = []
+        for change in changes:
+            fact = change.fact
+            assert isinstance(fact, Member)
+            try:
+                pairs.append((self._id(fact.of), self._id(fact.who)))
+                answers.append(_DONE)
+            except HeadgateError as error:
+                answers.append(Applied(Outcome.FAILED, str(error)))
+        access.hold_roles(self.tx, pairs, held)
+        return answers
+
+    def _new_roles(self, changes: list[Change]) -> list[Applied]:
+        roles = [change.fact.principal for change in changes if isinstance(change.fact, Known)]
+        made = objects.create_many(
+            self.tx, self.root, self.root, ObjectType.ROLE, [role.name for role in roles]
+        )
+        self.who |= {role: made[role.name] for role in roles}
+        return [_DONE] * len(changes)
+
+    # -- one by one ----------------------------------------------------------------------------------------------
+
+    def _one(self, change: Change) -> Applied:
+        holds = change.after is not None
         try:
-            return self._make(change)
+            match change.fact:
+                case Known(principal):
+                    self._principal(principal, holds)
+                case Member(of, who):
+                    self._group(of, who, holds)
+                case Owner(object, principal) if holds:
+                    access.set_owner(self.tx, self._on(object), self._id(principal))
+                case Owner():
+                    return Applied(Outcome.UNSUPPORTED, "an object cannot be left without its owner")
+                case _:
+                    return Applied(
+                        Outcome.UNSUPPORTED, "row filters, masks and tags are not synchronised here"
+                    )
         except HeadgateError as error:
             return Applied(Outcome.FAILED, str(error))
-
-    def _make(self, change: Change) -> Applied:
-        holds = change.after is not None
-        match change.fact:
-            case Known(principal):
-                self._principal(principal, holds)
-            case Member(of, who) if of.kind is Kind.ROLE:
-                access.hold_role(self.tx, self._id(of), self._id(who), holds)
-            case Member(of, who):
-                self._group(of, who, holds)
-            case Grant():
-                self._grant(change)
-            case Owner(object, principal):
-                if not holds:
-                    return Applied(Outcome.UNSUPPORTED, "an object cannot be left without its owner")
-                access.set_owner(self.tx, self._on(object), self._id(principal))
-            case _:
-                return Applied(Outcome.UNSUPPORTED, "row filters, masks and tags are not synchronised here")
-        return Applied(Outcome.APPLIED)
-
-    def _grant(self, change: Change) -> None:
-        grant = change.fact
-        assert isinstance(grant, Grant)
-        role, on = self._id(grant.holder), self._on(grant.object)
-        bit = Privilege.parse(grant.privilege).bit
-        now = access.grants_on(self.tx, role, on)
-        allow, deny = now.allow & ~bit, now.deny & ~bit
-        if change.after is not None:
-            if grant.decision is Condition.ALLOW:
-                allow |= bit
-            else:
-                deny |= bit
-        access.set_grants(self.tx, role, on, Masks(allow, deny))
+        return _DONE
 
     def _principal(self, principal: Principal, exists: bool) -> None:
-        known = self._find(principal)
+        known = self.who.get(principal)
         if exists == (known is not None):
             return
         if principal.kind is Kind.ROLE:
-            if known is None:
-                objects.create(self.tx, self.root, self.root, ObjectType.ROLE, principal.name)
-            else:
-                objects.drop(self.tx, known)
-        elif known is None:
-            access.add_principal(self.tx, self.root, PrincipalKind(principal.kind.value), principal.name)
-        else:
-            record = access.find_principal(
-                self.tx, self.root, PrincipalKind(principal.kind.value), principal.name
-            )
-            assert record is not None
-            access.remove_principal(self.tx, record)
-        self.who.pop(principal, None)
+            assert known is not None, "roles are made together"
+            objects.drop(self.tx, known)
+            del self.who[principal]
+            return
+        kind = PrincipalKind(principal.kind.value)
+        if known is None:
+            self.who[principal] = access.add_principal(self.tx, self.root, kind, principal.name)
+            return
+        record = access.find_principal(self.tx, self.root, kind, principal.name)
+        assert record is not None
+        access.remove_principal(self.tx, record)
+        del self.who[principal]
 
     def _group(self, group: Principal, who: Principal, is_member: bool) -> None:
         record = access.find_principal(self.tx, self.root, PrincipalKind.GROUP, group.name)
@@ -212,36 +287,84 @@ class _Hand:
         now.pop(member.id, None)
         access.set_members(self.tx, record, [*now.values(), *([member] if is_member else [])])
 
-    def _find(self, principal: Principal) -> int | None:
-        if principal.kind is Kind.ROLE:
-            role = objects.find(self.tx, self.root, ObjectType.ROLE, principal.name)
-            return None if role is None else role.id
-        found = access.find_principal(self.tx, self.root, PrincipalKind(principal.kind.value), principal.name)
-        return None if found is None else found.id
-
     def _id(self, principal: Principal) -> int:
         if principal not in self.who:
-            found = self._find(principal)
-            if found is None:
-                raise NotFound(f"{principal} does not exist", about=principal.kind.value)
-            self.who[principal] = found
+            raise NotFound(f"{principal} does not exist", about=principal.kind.value)
         return self.who[principal]
 
     def _on(self, object: Securable) -> int:
         if object not in self.ids:
-            self.ids[object] = _resolve(self.tx, self.root, object)
+            raise NotFound(f"{object} does not exist", about=object.type)
         return self.ids[object]
 
 
-def _resolve(read: Read, root: int, object: Securable) -> int:
-    """The id of an object by its path; a nested schema is a step for each of its segments."""
-    id = root
+_DONE: Final = Applied(Outcome.APPLIED)
+
+
+def _sort(change: Change) -> str:
+    """Of which sort a change is, of those that are made together; empty for the others."""
+    holds = change.after is not None
+    match change.fact:
+        case Grant():
+            return "grant"
+        case Member(of) if of.kind is Kind.ROLE:
+            return "hold" if holds else "let go"
+        case Known(principal) if holds and principal.kind is Kind.ROLE:
+            return "new role"
+        case _:
+            return ""
+
+
+def _named(fact: Fact) -> tuple[Principal, ...]:
+    match fact:
+        case Known(principal) | Owner(_, principal):
+            return (principal,)
+        case Member(of, who):
+            return (of, who)
+        case Grant(holder):
+            return (holder,)
+        case _:
+            return ()
+
+
+def _found_principals(read: Read, root: int, asked: Iterable[Principal]) -> dict[Principal, int]:
+    names: dict[Kind, list[str]] = defaultdict(list)
+    for principal in asked:
+        names[principal.kind].append(principal.name)
+    found: dict[Principal, int] = {}
+    for kind, these in names.items():
+        if kind is Kind.ROLE:
+            ids = objects.ids(read, root, ObjectType.ROLE, these)
+        else:
+            ids = access.principal_ids(read, root, PrincipalKind(kind.value), these)
+        found |= {Principal(kind, name): id for name, id in ids.items()}
+    return found
+
+
+_Step = tuple[ObjectType, str]
+
+
+def _found_objects(read: Read, root: int, asked: set[Securable]) -> dict[Securable, int]:
+    """The ids of those that exist, asked for level by level; a nested schema is a step for each of its segments."""
+    ways = {object: _steps(object) for object in asked}
+    known: dict[tuple[_Step, ...], int] = {(): root}
+    for depth in range(max(map(len, ways.values()), default=0)):
+        wanted: dict[tuple[tuple[_Step, ...], ObjectType], set[str]] = defaultdict(set)
+        for way in ways.values():
+            if len(way) > depth and way[:depth] in known:
+                type, name = way[depth]
+                wanted[way[:depth], type].add(name)
+        for (above, type), names in wanted.items():
+            for name, id in objects.ids(read, known[above], type, names).items():
+                known[*above, (type, name)] = id
+    return {object: known[way] for object, way in ways.items() if way in known}
+
+
+def _steps(object: Securable) -> tuple[_Step, ...]:
+    steps: list[_Step] = []
     for n, name in enumerate(object.path):
         last = n == len(object.path) - 1
         type = object.type if last else (ObjectType.CATALOG, ObjectType.SCHEMA)[n]
-        for part in name.split(SCHEMA_SEPARATOR) if type is ObjectType.SCHEMA else [name]:
-            found = objects.find(read, id, type, part)
-            if found is None:
-                raise NotFound(f"{object} does not exist", about=object.type)
-            id = found.id
-    return id
+        parts = name.split(SCHEMA_SEPARATOR) if type is ObjectType.SCHEMA else [name]
+        steps += [(type, part) for part in parts]
+    return tuple(steps)

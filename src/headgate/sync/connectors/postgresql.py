@@ -7,6 +7,7 @@ named in the notes. Row filters are restrictive row-level policies that carry th
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import groupby
 from typing import Any, Final
 
 import psycopg
@@ -92,6 +93,8 @@ _FOREIGN: Final = "row level security"
 class PostgresConnector(Connector):
     """One database over one connection per call; a batch is one transaction."""
 
+    batch = 2_000
+
     def __init__(self, url: str, catalog: str, name: str | None = None) -> None:
         super().__init__(name or f"postgresql:{catalog}")
         self.url = url
@@ -108,8 +111,7 @@ class PostgresConnector(Connector):
 
     def apply(self, changes: Sequence[Change]) -> list[Applied]:
         with self._connected() as connection, connection.transaction():
-            hand = _Hand(connection, self.catalog)
-            return [hand.make(change) for change in changes]
+            return _Hand(connection, changes).make()
 
     @contextmanager
     def _connected(self) -> Iterator[psycopg.Connection[Any]]:
@@ -305,17 +307,60 @@ _ON: Final = {
 _OWN: Final = {**_ON, _T.VIEW: "VIEW {}"}
 
 
-class _Hand:
-    """Makes changes in one transaction, each under its own savepoint."""
+_TOGETHER: Final = 200
+"""How many plain changes go to the server in one message."""
 
-    def __init__(self, connection: psycopg.Connection[Any], catalog: str) -> None:
+
+class _Hand:
+    """Makes changes in one transaction.
+
+    Plain ones go together in one message under one savepoint; if any of them fails, and for all others, each change has a
+    savepoint of its own.
+    """
+
+    def __init__(self, connection: psycopg.Connection[Any], changes: Sequence[Change]) -> None:
         self.connection = connection
-        self.catalog = catalog
+        self.changes = changes
         row = connection.execute("SELECT current_database()").fetchone()
         assert row is not None
         self.database: str = row[0]
+        asked = [change.fact.principal.name for change in changes if isinstance(change.fact, Known)]
+        found = connection.execute(
+            "SELECT rolname, rolcanlogin FROM pg_roles WHERE rolname = ANY(%s)", [asked]
+        )
+        self.logins: dict[str, bool] = dict(found.fetchall()) if asked else {}
+        """Which of the roles that are made or dropped were there, and whether they may log in."""
 
-    def make(self, change: Change) -> Applied:
+    def make(self) -> list[Applied]:
+        """What became of each change, in their order."""
+        answers: list[Applied] = []
+        for plain, run in groupby(self.changes, key=_plain):
+            changes = list(run)
+            if plain:
+                for start in range(0, len(changes), _TOGETHER):
+                    answers += self._together(changes[start : start + _TOGETHER])
+            else:
+                answers += map(self._alone, changes)
+        return answers
+
+    def _together(self, changes: list[Change]) -> list[Applied]:
+        try:
+            said = [
+                statement
+                for change in changes
+                for fact, holds in _sides(change)
+                for statement in self._statements(fact, holds)
+            ]
+            with self.connection.transaction():
+                if said:
+                    self.connection.execute(sql.SQL("; ").join(said))
+            return [Applied(Outcome.APPLIED)] * len(changes)
+        except psycopg.OperationalError:
+            raise
+        except (psycopg.Error, IllegalArgument):
+            return [self._alone(change) for change in changes]
+
+    def _alone(self, change: Change) -> Applied:
         try:
             with self.connection.transaction():
                 return self._make(change)
@@ -327,41 +372,44 @@ class _Hand:
             return Applied(Outcome.FAILED, str(error))
 
     def _make(self, change: Change) -> Applied:
-        if change.before is not None and not isinstance(change.before, Owner):
-            done = self._one(change.before, False)
-            if done is not None:
-                return done
-        if change.after is not None:
-            done = self._one(change.after, True)
-            if done is not None:
-                return done
-        elif isinstance(change.before, Owner):
+        if isinstance(change.before, Owner) and change.after is None:
             return Applied(Outcome.UNSUPPORTED, "an object cannot be left without its owner")
+        for fact, holds in _sides(change):
+            if isinstance(fact, RowFilter):
+                done = self._filter(fact, holds)
+                if done is not None:
+                    return done
+            elif isinstance(fact, Grant) and fact.decision is Condition.DENY:
+                return Applied(Outcome.UNSUPPORTED, "there is no deny")
+            elif isinstance(fact, Known | Member | Grant | Owner):
+                for statement in self._statements(fact, holds):
+                    self.connection.execute(statement)
+            else:
+                return Applied(Outcome.UNSUPPORTED, "there is no such thing")
         return Applied(Outcome.APPLIED)
 
     def _run(self, text: str, *parts: sql.Composable) -> None:
         self.connection.execute(sql.SQL(text).format(*parts))
 
-    def _one(self, fact: Fact, holds: bool) -> Applied | None:
+    def _statements(self, fact: Fact, holds: bool) -> list[sql.Composed]:
+        """What makes a fact so, or not so any more."""
         match fact:
             case Known(principal):
-                self._role(principal, holds)
+                return self._role(principal, holds)
             case Member(of_, who):
                 words = "GRANT {} TO {}" if holds else "REVOKE {} FROM {}"
-                self._run(words, _name(of_), _name(who))
-            case Grant(_, _, _, Condition.DENY):
-                return Applied(Outcome.UNSUPPORTED, "there is no deny")
+                return [sql.SQL(words).format(_name(of_), _name(who))]
             case Grant(holder, object, word, _, option):
-                self._grant(holder, object, word, option, holds)
+                return [self._grant(holder, object, word, option, holds)]
             case Owner(object, principal):
-                self._run(f"ALTER {_OWN[object.type]} OWNER TO {{}}", self._on(object), _name(principal))
-            case RowFilter():
-                return self._filter(fact, holds)
+                text = sql.SQL(f"ALTER {_OWN[object.type]} OWNER TO {{}}")
+                return [text.format(self._on(object), _name(principal))]
             case _:
-                return Applied(Outcome.UNSUPPORTED, "there is no such thing")
-        return None
+                raise IllegalArgument(f"{fact} is not said in one statement")
 
-    def _grant(self, holder: Principal, object: Securable, word: str, option: bool, holds: bool) -> None:
+    def _grant(
+        self, holder: Principal, object: Securable, word: str, option: bool, holds: bool
+    ) -> sql.Composed:
         if word not in CAPABILITIES.semantics.natives.get(object.type, {}):
             raise IllegalArgument(f"'{word}' is not a privilege on a {object.type}")
         privilege: sql.Composable = sql.SQL(word)
@@ -371,23 +419,22 @@ class _Hand:
             text = f"GRANT {{}} ON {_ON[object.type]} TO {{}}{' WITH GRANT OPTION' if option else ''}"
         else:
             text = f"REVOKE {{}} ON {_ON[object.type]} FROM {{}}"
-        self._run(text, privilege, self._on(object), _name(holder))
+        return sql.SQL(text).format(privilege, self._on(object), _name(holder))
 
-    def _role(self, principal: Principal, exists: bool) -> None:
-        found = self.connection.execute(
-            "SELECT rolcanlogin FROM pg_roles WHERE rolname = %s", [principal.name]
-        ).fetchone()
+    def _role(self, principal: Principal, exists: bool) -> list[sql.Composed]:
         if principal.kind is Kind.GROUP:
             raise IllegalArgument("there are no groups in PostgreSQL")
-        if exists and found is None:
-            login = "LOGIN" if principal.kind is Kind.USER else "NOLOGIN"
-            self._run(f"CREATE ROLE {{}} {login}", _name(principal))
-        elif exists and found is not None and found[0] is not (principal.kind is Kind.USER):
+        login = self.logins.get(principal.name)
+        if exists and login is None:
+            words = "LOGIN" if principal.kind is Kind.USER else "NOLOGIN"
+            return [sql.SQL(f"CREATE ROLE {{}} {words}").format(_name(principal))]
+        if exists and login is not (principal.kind is Kind.USER):
             raise IllegalArgument(
                 f"'{principal.name}' is there already, as something else than a {principal.kind}"
             )
-        elif not exists and found is not None:
-            self._run("DROP ROLE {}", _name(principal))
+        if not exists and login is not None:
+            return [sql.SQL("DROP ROLE {}").format(_name(principal))]
+        return []
 
     def _on(self, object: Securable) -> sql.Composable:
         if object.type is _T.CATALOG:
@@ -469,6 +516,24 @@ class _Hand:
         ).fetchone()
         assert row is not None
         return str(row[0])
+
+
+def _sides(change: Change) -> list[tuple[Fact, bool]]:
+    """What must be so no more and then what must be so. An owner is put in the place of another at once."""
+    sides: list[tuple[Fact, bool]] = []
+    if change.before is not None and not isinstance(change.before, Owner):
+        sides.append((change.before, False))
+    if change.after is not None:
+        sides.append((change.after, True))
+    return sides
+
+
+def _plain(change: Change) -> bool:
+    """Whether a change is made by statements that need nothing to be asked of the server first."""
+    fact = change.fact
+    if isinstance(fact, Grant):
+        return fact.decision is Condition.ALLOW and fact.object.type is not _T.FUNCTION
+    return isinstance(fact, Known | Member)
 
 
 def _name(principal: Principal) -> sql.Composable:

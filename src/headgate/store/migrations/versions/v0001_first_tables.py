@@ -99,6 +99,24 @@ def upgrade() -> None:
         batch_op.create_index(batch_op.f("ix_plans_expires_at"), ["expires_at"], unique=False)
 
     op.create_table(
+        "policy_history",
+        sa.Column("policy", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("version", sa.Integer(), autoincrement=False, nullable=False),
+        sa.Column("metalake", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("name", sa.String(length=512), nullable=False),
+        sa.Column("on", sa.Text(), nullable=True),
+        sa.Column("document", sa.LargeBinary(), nullable=False),
+        sa.Column("enabled", sa.Boolean(), nullable=False),
+        sa.Column("action", sa.String(length=16), nullable=False),
+        sa.Column("actor", sa.String(length=512), nullable=False),
+        sa.Column("at", sa.String(length=32), nullable=False),
+        sa.PrimaryKeyConstraint("policy", "version", name=op.f("pk_policy_history")),
+        comment="What each policy of Headgate's own said, and who made it so; outlives the policy",
+    )
+    with op.batch_alter_table("policy_history", schema=None) as batch_op:
+        batch_op.create_index("ix_policy_history_metalake_name", ["metalake", "name"], unique=False)
+
+    op.create_table(
         "state",
         sa.Column("one", sa.Integer(), autoincrement=False, nullable=False),
         sa.Column("revision", sa.BigInteger(), nullable=False),
@@ -184,24 +202,6 @@ def upgrade() -> None:
     )
     with op.batch_alter_table("assignments", schema=None) as batch_op:
         batch_op.create_index(batch_op.f("ix_assignments_object"), ["object"], unique=False)
-
-    op.create_table(
-        "policy_history",
-        sa.Column("policy", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
-        sa.Column("version", sa.Integer(), autoincrement=False, nullable=False),
-        sa.Column("metalake", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
-        sa.Column("name", sa.String(length=512), nullable=False),
-        sa.Column("on", sa.Text(), nullable=True),
-        sa.Column("document", sa.LargeBinary(), nullable=False),
-        sa.Column("enabled", sa.Boolean(), nullable=False),
-        sa.Column("action", sa.String(length=16), nullable=False),
-        sa.Column("actor", sa.String(length=512), nullable=False),
-        sa.Column("at", sa.String(length=32), nullable=False),
-        sa.PrimaryKeyConstraint("policy", "version", name=op.f("pk_policy_history")),
-        comment="What each policy of Headgate's own said, and who made it so; outlives the policy",
-    )
-    with op.batch_alter_table("policy_history", schema=None) as batch_op:
-        batch_op.create_index("ix_policy_history_metalake_name", ["metalake", "name"], unique=False)
 
     op.create_table(
         "model_aliases",

@@ -1,0 +1,198 @@
+"""Governed copies: the rate of making them beside a plain Spark copy of the same files, and the first read of a new lens.
+
+    python -m bench.materialise [--files 10] [--megabytes 100] [--repeat 5] [--master local[*]]
+
+All cases run in one session and in turn, so that a busy machine slows them alike: read the ratios. `plain` reads the
+files as Parquet and writes them as Parquet, knowing nothing of deletes, field ids or statistics; `table` copies the table
+with Iceberg; `copy` hides one column; `lens` filters 40 % of the rows and masks four columns.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import shutil
+import statistics
+import tempfile
+import time
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from headgate.catalogs.iceberg.storage import Storage
+from headgate.language.ast import TRUE
+from headgate.language.bind import bind
+from headgate.language.masks.mask import bind_mask, parse_mask
+from headgate.language.masks.python import Secrets
+from headgate.language.parse import parse
+from headgate.lenses.copies import SourceFile
+from headgate.lenses.metadata import govern_snapshot, governed_document, write_governed_document
+from headgate.model.schema import Schema
+from headgate.pipelines.lens_sql import LensSql, lens_sql
+from headgate.pipelines.materialise import MaterialiseJob, materialise
+from headgate.pipelines.session import SparkSettings, open_session
+from headgate.planning import ManifestIndex, PlanRequest, plan
+
+RESULTS = Path(__file__).parent / "results" / "materialise.json"
+STORAGE = Storage({})
+SECRETS = Secrets({"bench": b"0123456789abcdef"}, b"0123456789abcdef")
+BYTES_PER_ROW = 58
+MASKS = {
+    "comment": "mask_alphanum(comment)",
+    "partkey": "sha256(partkey)",
+    "clerk": "token(clerk, 'bench')",
+    "shipdate": "truncate_to_month(shipdate)",
+}
+
+
+def make_table(spark: Any, files: int, megabytes: int) -> dict[str, Any]:
+    """A table like TPC-H's lineitem; answers its document."""
+    rows = megabytes * 1_000_000 // BYTES_PER_ROW
+    frame = spark.range(0, rows, 1, files).selectExpr(
+        "id AS orderkey",
+        "pmod(xxhash64(id), 200000) AS partkey",
+        "CAST(pmod(xxhash64(id, 1), 50) AS INT) + 1 AS quantity",
+        "CAST(pmod(xxhash64(id, 2), 10000000) / 100 AS DECIMAL(12, 2)) AS price",
+        "date_add(DATE '1992-01-01', CAST(pmod(xxhash64(id, 3), 2500) AS INT)) AS shipdate",
+        "concat('Clerk#', lpad(CAST(pmod(xxhash64(id, 4), 1000) AS STRING), 9, '0')) AS clerk",
+        "concat_ws(' ', hex(xxhash64(id, 5)), hex(xxhash64(id, 6))) AS comment",
+        "element_at(array('AIR', 'RAIL', 'SHIP', 'TRUCK', 'MAIL'), CAST(pmod(xxhash64(id, 7), 5) AS INT) + 1) AS mode",
+    )
+    frame.writeTo("bench.db.lineitem").using("iceberg").create()
+    located = spark.sql("SELECT file FROM bench.db.lineitem.metadata_log_entries").collect()[-1].file
+    return STORAGE.read(located)
+
+
+def lenses(document: dict[str, Any]) -> dict[str, LensSql]:
+    schema = Schema.from_json(document["schemas"][0])
+    shown = Schema(tuple(f for f in schema.fields if f.name != "quantity"))
+    masks = [bind_mask(parse_mask(m), schema, schema.by_path[(c,)].field.id) for c, m in MASKS.items()]
+    rows = bind(parse("mode IN ('AIR', 'RAIL')"), schema)
+    return {
+        "copy": lens_sql("bench-copy", schema, shown, (), TRUE, SECRETS),
+        "lens": lens_sql("bench-lens", schema, schema, masks, rows, SECRETS),
+    }
+
+
+def first_read(spark: Any, document: dict[str, Any], lens: LensSql, folder: str) -> int:
+    """Everything between a request and its answer: plan, copies, governed metadata, and a reader's count."""
+    snapshot = document["current-snapshot-id"]
+    made = plan(document, PlanRequest(), io=STORAGE.io, index=ManifestIndex(memory_bytes=1 << 28))
+    sources = tuple(SourceFile(file.path, file.deletes) for file in made.files())
+    output = f"{folder}/{uuid.uuid4().hex}"
+    copies = materialise(
+        spark, MaterialiseJob(document, snapshot, sources, lens, output, f"{folder}/staging"), STORAGE
+    )
+    governed = govern_snapshot(
+        STORAGE,
+        document,
+        snapshot,
+        outline=lens.outline,
+        copies={copy.source.path: copy for copy in copies},
+        folder=output,
+    )
+    location = write_governed_document(STORAGE, governed_document(document, [governed], lens.outline, output))
+    found = spark.read.format("iceberg").load(location).selectExpr("count(orderkey)").collect()[0][0]
+    if found != sum(copy.records for copy in copies):
+        raise AssertionError("the reader and the pipeline count differently")
+    shutil.rmtree(output.removeprefix("file://"))
+    return len(copies)
+
+
+def cases(spark: Any, document: dict[str, Any], folder: str) -> dict[str, Callable[[], None]]:
+    """Each case writes all files once, and removes what it wrote."""
+    snapshot, seen = document["current-snapshot-id"], lenses(document)
+    made = plan(document, PlanRequest(), io=STORAGE.io, index=ManifestIndex(memory_bytes=1 << 28))
+    sources = tuple(SourceFile(file.path) for file in made.files())
+    paths = [source.path for source in sources]
+    whole = {
+        "spark.sql.files.maxPartitionBytes": str(1 << 40),
+        "spark.sql.files.openCostInBytes": str(1 << 40),
+    }
+
+    def plain() -> None:
+        for key, value in whole.items():
+            spark.conf.set(key, value)
+        target = f"{folder}/plain"
+        spark.read.parquet(*paths).write.option("compression", "zstd").parquet(target)
+        shutil.rmtree(target.removeprefix("file://"))
+
+    def table() -> None:
+        spark.table("bench.db.lineitem").writeTo("bench.db.copied").using("iceberg").create()
+        spark.sql("DROP TABLE bench.db.copied PURGE")
+
+    def governed(lens: LensSql) -> Callable[[], None]:
+        def run() -> None:
+            job = MaterialiseJob(document, snapshot, sources, lens, f"{folder}/lens", f"{folder}/staging")
+            if len(materialise(spark, job, STORAGE)) != len(sources):
+                raise AssertionError("a copy is missing")
+            shutil.rmtree(f"{folder}/lens".removeprefix("file://"))
+
+        return run
+
+    return {"plain": plain, "table": table, **{name: governed(lens) for name, lens in seen.items()}}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--files", type=int, default=10)
+    parser.add_argument("--megabytes", type=int, default=100)
+    parser.add_argument("--repeat", type=int, default=5)
+    parser.add_argument("--master", default="local[*]")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        spark = open_session(
+            SparkSettings(
+                master=options.master,
+                more={
+                    "spark.sql.catalog.bench": "org.apache.iceberg.spark.SparkCatalog",
+                    "spark.sql.catalog.bench.type": "hadoop",
+                    "spark.sql.catalog.bench.warehouse": f"file://{folder}/lake",
+                },
+            )
+        )
+        document = make_table(spark, options.files, options.megabytes)
+        size = sum(
+            row[0] for row in spark.sql("SELECT file_size_in_bytes FROM bench.db.lineitem.files").collect()
+        )
+        runs = cases(spark, document, f"file://{folder}")
+        seconds: dict[str, list[float]] = {name: [] for name in runs}
+        for turn in range(options.repeat + 1):
+            for name, run in runs.items():
+                start = time.perf_counter()
+                run()
+                if turn:  # the first turn warms up
+                    seconds[name].append(time.perf_counter() - start)
+        start = time.perf_counter()
+        first_read(spark, document, lenses(document)["lens"], f"file://{folder}")
+        first = time.perf_counter() - start
+        spark.stop()
+    result = {
+        "files": options.files,
+        "megabytes": round(size / 1e6, 1),
+        "seconds": {name: round(statistics.median(times), 3) for name, times in seconds.items()},
+        "rate against plain": {
+            name: round(
+                math.exp(
+                    statistics.mean(math.log(p / t) for p, t in zip(seconds["plain"], times, strict=True))
+                ),
+                3,
+            )
+            for name, times in seconds.items()
+        },
+        "first read, seconds": round(first, 2),
+    }
+    RESULTS.parent.mkdir(exist_ok=True)
+    RESULTS.write_text(json.dumps(result, indent=2) + "\n")
+    print(f"{result['files']} files, {result['megabytes']} MB")
+    for name, median in result["seconds"].items():  # type: ignore[attr-defined]
+        print(f"{name:8} {median:8.3f} s   {result['rate against plain'][name]:6.2f} x plain")  # type: ignore[index]
+    print(f"first read of a new lens, warm session: {first:.2f} s")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,224 @@
+"""Policies of other systems: ``/api/headgate/sync``. Which systems a caller may use is decided by the steward, name by name."""
+
+from typing import Any
+
+import msgspec
+
+from headgate.decide import Op
+from headgate.doors.gravitino import wire
+from headgate.doors.routing import Call, Open, Routes
+from headgate.model.errors import IllegalArgument
+from headgate.model.objects import ObjectRef
+from headgate.steward.tokens import SERVER
+from headgate.sync.facts import Fact
+from headgate.sync.losses import Loss
+from headgate.sync.merge import Prefer
+from headgate.sync.names import PrincipalMap
+from headgate.sync.plan import Plan
+from headgate.sync.results import Change, Mode, Shift, SyncResult
+from headgate.sync.translate import Options
+from headgate.sync.words import clashing, said
+
+routes = Routes("/api/headgate/sync")
+
+MOST = 100
+
+
+class Fetch(msgspec.Struct, frozen=True):
+    source: str
+
+
+class Pair(msgspec.Struct, frozen=True):
+    """Two systems, and who of the one is who in the other; without a map everyone keeps their name."""
+
+    source: str
+    target: str
+    names: dict[str, str] | None = None
+
+    @property
+    def map(self) -> PrincipalMap:
+        return PrincipalMap.same_names() if self.names is None else PrincipalMap(self.names)
+
+
+class Push(Pair, frozen=True):
+    mode: Mode = Mode.MERGE
+    owners: bool = False
+    grantOption: bool = False  # noqa: N815
+    createPrincipals: bool = False  # noqa: N815
+    plan: str | None = None
+    """The digest of the plan that was agreed to."""
+
+    @property
+    def options(self) -> Options:
+        return Options(self.owners, self.grantOption, self.createPrincipals)
+
+
+class InStep(Push, frozen=True):
+    prefer: Prefer = Prefer.NEITHER
+
+
+class Resume(msgspec.Struct, frozen=True):
+    target: str
+
+
+class Undo(msgspec.Struct, frozen=True):
+    target: str | None = None
+    push: int | None = None
+
+
+def _server(_call: Call) -> ObjectRef:
+    return SERVER
+
+
+@routes.on("GET", "/connections", Op.SYNC_SYSTEMS, _server)
+def list_connections(call: Call) -> Any:
+    """List the systems that are configured, without their addresses."""
+    found = call.steward.syncs.listed(call.permit)
+    shown = [{"name": name, "kind": at.kind, "metalakes": at.metalakes} for name, at in found]
+    return wire.ok(connections=shown)
+
+
+@routes.on("POST", "/fetch", Open.AUTHENTICATED, body=Fetch)
+def fetch(call: Call) -> Any:
+    """Read the policies of a system as a canonical snapshot, and keep it."""
+    snapshot = call.steward.syncs.fetch(call.caller, call.body.source)
+    return wire.ok(snapshot=msgspec.Raw(snapshot.to_json()))
+
+
+@routes.on("POST", "/diff", Open.AUTHENTICATED, body=Pair)
+def diff(call: Call) -> Any:
+    """Say what differs between two systems, and who would gain or lose what if the target became as the source."""
+    body: Pair = call.body
+    found = call.steward.syncs.compare(call.caller, body.source, body.target, body.map)
+    return wire.ok(
+        difference={
+            "same": found.same,
+            "added": _facts(found.added),
+            "removed": _facts(found.removed),
+            "gains": _shifts(found.gains),
+            "loses": _shifts(found.loses),
+        }
+    )
+
+
+@routes.on("POST", "/plan", Open.AUTHENTICATED, body=Push)
+def plan(call: Call) -> Any:
+    """Say what a push would do, without doing any of it."""
+    body: Push = call.body
+    version, found = call.steward.syncs.plan(
+        call.caller, body.source, body.target, body.mode, body.map, body.options
+    )
+    return wire.ok(plan=_plan(body.target, version, found))
+
+
+@routes.on("POST", "/push", Open.AUTHENTICATED, body=Push)
+def push(call: Call) -> Any:
+    """Push the policies of one system to another."""
+    body: Push = call.body
+    done = call.steward.syncs.push(
+        call.caller, body.source, body.target, body.mode, body.map, body.options, body.plan
+    )
+    return wire.ok(result=_result(done))
+
+
+@routes.on("POST", "/resume", Open.AUTHENTICATED, body=Resume)
+def resume(call: Call) -> Any:
+    """Bring a push that died to its end."""
+    return wire.ok(result=_result(call.steward.syncs.resume(call.caller, call.body.target)))
+
+
+@routes.on("POST", "/undo", Open.AUTHENTICATED, body=Undo)
+def undo(call: Call) -> Any:
+    """Take back the last push to a target."""
+    body: Undo = call.body
+    return wire.ok(result=_result(call.steward.syncs.undo(call.caller, body.target, body.push)))
+
+
+@routes.on("POST", "/in-step", Open.AUTHENTICATED, body=InStep)
+def in_step(call: Call) -> Any:
+    """Take to each of two systems what only the other changed since they were last in step."""
+    body: InStep = call.body
+    done = call.steward.syncs.in_step(
+        call.caller, body.source, body.target, body.map, body.prefer, body.options
+    )
+    clashes = [clashing(clash) for clash in done.clashes]
+    return wire.ok(source=_result(done.source), target=_result(done.target), clashes=clashes)
+
+
+@routes.on("GET", "/pushes", Open.AUTHENTICATED, query=("target",))
+def list_pushes(call: Call) -> Any:
+    """List the latest pushes to a target, newest first, with how far each came."""
+    target = call.query.get("target")
+    if not target:
+        raise IllegalArgument("'target' says whose pushes are asked for", hint="add ?target=…")
+    found = call.steward.syncs.pushes(call.caller, target, MOST)
+    return wire.ok(
+        pushes=[
+            wire.present(
+                {
+                    "id": each.push.id,
+                    "target": each.push.target,
+                    "source": each.push.source,
+                    "mode": each.push.mode,
+                    "state": each.push.state,
+                    "actor": each.push.actor,
+                    "startTime": each.push.started_at,
+                    "endTime": each.push.ended_at,
+                    "settled": each.settled,
+                    "steps": each.steps,
+                }
+            )
+            for each in found
+        ]
+    )
+
+
+# -- how it is said ---------------------------------------------------------------------------------------------
+
+
+def _facts(facts: tuple[Fact, ...]) -> list[str]:
+    return [said(fact) for fact in facts]
+
+
+def _shifts(shifts: tuple[Shift, ...]) -> list[dict[str, str]]:
+    return [{"user": str(s.user), "object": str(s.object), "action": s.action} for s in shifts]
+
+
+def _losses(losses: tuple[Loss, ...]) -> list[str]:
+    return [str(loss) for loss in losses]
+
+
+def _change(change: Change) -> dict[str, str]:
+    verb = "remove" if change.after is None else "add" if change.before is None else "replace"
+    return {"change": verb, "what": said(change.fact)}
+
+
+def _plan(target: str, version: str, plan: Plan) -> dict[str, Any]:
+    return {
+        "target": target,
+        "version": version,
+        "digest": plan.digest,
+        "changes": [_change(change) for change in plan.changes],
+        "already": len(plan.already),
+        "refused": [{"what": said(fact), "why": why} for fact, why in plan.refused],
+        "foreign": _facts(plan.foreign),
+        "losses": _losses(plan.losses),
+        "gains": _shifts(plan.gains),
+        "loses": _shifts(plan.loses),
+    }
+
+
+def _result(result: SyncResult) -> dict[str, Any]:
+    return {
+        "target": result.target,
+        "mode": result.mode,
+        "push": result.push,
+        "ok": result.complete,
+        "items": [
+            {**_change(item.change), "outcome": item.outcome, "detail": item.detail} for item in result.items
+        ],
+        "losses": _losses(result.losses),
+        "gains": _shifts(result.gains),
+        "loses": _shifts(result.loses),
+        "notes": list(result.notes),
+    }

@@ -1,0 +1,39 @@
+"""What goes wrong in a pipeline, told without a value of the table."""
+
+from collections.abc import Collection
+from typing import Any
+
+from headgate.model.errors import HeadgateError
+
+
+class JobFailed(HeadgateError):
+    """Spark did not finish a job; nothing of it can be seen.
+
+    INVARIANT: engines put values into their messages. Only the names of their errors get in here, and in `sources` which
+    of the job's own files they mentioned, for operators.
+    """
+
+    def __init__(self, causes: tuple[str, ...], sources: tuple[str, ...]) -> None:
+        super().__init__(
+            f"Spark could not make the governed copies ({', '.join(causes)})",
+            hint="check that the table's files are whole, then try again",
+        )
+        self.causes = causes
+        self.sources = sources
+
+
+def job_failed(error: Exception, sources: Collection[str]) -> JobFailed:
+    """The failure of a job, from what Spark or its client raised."""
+    causes = [type(error).__name__]
+    condition = getattr(error, "getCondition", None)
+    name = condition() if condition is not None else None
+    if name:
+        causes.append(str(name))
+    java: Any = getattr(error, "_origin", None) or getattr(error, "java_exception", None)
+    while java is not None and len(causes) < 8:
+        cause = java.getClass().getSimpleName()
+        if cause not in causes:
+            causes.append(cause)
+        java = java.getCause()
+    text = str(error)
+    return JobFailed(tuple(causes), tuple(path for path in sources if path in text))

@@ -1,0 +1,229 @@
+"""Making governed copies: many source files in one Spark job, one task and one copy per file."""
+
+import uuid
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from headgate.catalogs.iceberg.storage import Storage
+from headgate.catalogs.locations import inside, normal
+from headgate.lenses.copies import GovernedCopy, Metrics, SourceFile, copy_key
+from headgate.lenses.entries import check_inside
+from headgate.model.errors import Conflict, HeadgateError, IllegalArgument
+from headgate.pipelines.errors import job_failed
+from headgate.pipelines.job_tables import NUMBER_ID, number_column, write_input, write_sink
+from headgate.pipelines.lens_sql import LensSql
+from headgate.pipelines.session import CATALOG, NAMESPACE
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+Json = dict[str, Any]
+
+_WHOLE_FILES: Final = {"split-size": str(1 << 40), "file-open-cost": str(1 << 40)}
+"""No file shares a task with another."""
+_HARVESTED: Final = (
+    "file_path",
+    "file_size_in_bytes",
+    "record_count",
+    "column_sizes",
+    "value_counts",
+    "null_value_counts",
+    "nan_value_counts",
+    "lower_bounds",
+    "upper_bounds",
+    "split_offsets",
+)
+
+
+@dataclass(frozen=True)
+class MaterialiseJob:
+    """Files of one snapshot to be copied through one lens.
+
+    `output` is the lens's folder, which its readers may read; `staging` a folder that no reader may.
+    """
+
+    document: Json
+    snapshot_id: int
+    sources: tuple[SourceFile, ...]
+    lens: LensSql
+    output: str
+    staging: str
+
+    @property
+    def population(self) -> int | None:
+        """The snapshot whose rows count, if the lens has a mask that counts rows."""
+        return self.snapshot_id if self.lens.counted else None
+
+    def key(self, source: SourceFile) -> str:
+        return copy_key(source, self.lens.id, self.population)
+
+
+def materialise(spark: "SparkSession", job: MaterialiseJob, storage: Storage) -> list[GovernedCopy]:
+    """Make the copies of a job and say where they lie, in the order of its sources.
+
+    INVARIANT: files are written under names that no other attempt has, and count only once somebody records what is
+    answered here. If anything fails, everything that this attempt wrote is deleted.
+    """
+    _check(job)
+    if not job.sources:
+        return []
+    attempt = uuid.uuid4().hex
+    staging, data = f"{job.staging}/{attempt}", f"{job.output}/data/{attempt}"
+    try:
+        return _run(spark, job, storage, attempt, staging, data)
+    except HeadgateError:
+        storage.delete_folder(data)
+        raise
+    except Exception as error:
+        storage.delete_folder(data)
+        failure = job_failed(error, [source.path for source in job.sources])
+    finally:
+        storage.delete_folder(staging)
+    # Raised out here so that it does not carry the original along, which may hold values of the table.
+    raise failure
+
+
+def _run(
+    spark: "SparkSession", job: MaterialiseJob, storage: Storage, attempt: str, staging: str, data: str
+) -> list[GovernedCopy]:
+    with _tables(spark, _documents(job, storage, staging, data), attempt) as names:
+        (
+            _rows(spark, job, names)
+            .writeTo(names["sink"])
+            .option("distribution-mode", "none")
+            .option("use-table-distribution-and-ordering", "false")
+            .option("fanout-enabled", "false")
+            .append()
+        )
+        return _harvest(spark, job, names["sink"])
+
+
+def _check(job: MaterialiseJob) -> None:
+    output, staging = normal(job.output), normal(job.staging)
+    if inside(staging, output) or inside(output, staging):
+        raise IllegalArgument(
+            "the job's own files would lie in the lens's folder", hint="keep staging and output apart"
+        )
+    for source in job.sources:
+        check_inside(job.document, source.path)
+        if inside(normal(source.path), output):
+            raise IllegalArgument(
+                "a governed copy cannot be the source of another", hint="plan the scan again"
+            )
+    if len({source.path for source in job.sources}) < len(job.sources):
+        raise IllegalArgument(
+            "a source file is named twice", hint="name each file once, with all its deletes"
+        )
+
+
+def _documents(job: MaterialiseJob, storage: Storage, staging: str, data: str) -> dict[str, str]:
+    wanted = {source.path for source in job.sources}
+    made = {
+        "input": write_input(storage, job.document, job.snapshot_id, wanted, job.lens, f"{staging}/input"),
+        "sink": write_sink(storage, job.lens, f"{staging}/sink", data),
+    }
+    if job.lens.counted:
+        made["population"] = write_input(
+            storage, job.document, job.snapshot_id, None, job.lens, f"{staging}/population"
+        )
+    return made
+
+
+@contextmanager
+def _tables(spark: "SparkSession", documents: Mapping[str, str], attempt: str) -> Iterator[dict[str, str]]:
+    """Register the job's tables under names of their own, and forget them afterwards."""
+    names: dict[str, str] = {}
+    try:
+        for role, location in documents.items():
+            table = f"{NAMESPACE}.{role}_{attempt}"
+            spark.sql(
+                f"CALL {CATALOG}.system.register_table(table => :table, metadata_file => :location)",
+                {"table": table, "location": location},
+            )
+            names[role] = f"{CATALOG}.{table}"
+        yield names
+    finally:
+        for name in names.values():
+            spark.sql(f"DROP TABLE IF EXISTS {name}")
+
+
+def _rows(spark: "SparkSession", job: MaterialiseJob, names: Mapping[str, str]) -> "DataFrame":
+    """The rows of all sources as the lens shows them, each with the number of its source."""
+    from pyspark.sql import functions as f
+
+    lens = job.lens
+    file, number = f"{lens.prefix}_file", number_column(lens)
+    rows = spark.read.options(**_WHOLE_FILES).table(names["input"])
+    if lens.row_filter is not None:
+        rows = rows.where(lens.row_filter)
+    rows = rows.selectExpr("*", f"_file AS {file}")
+    # A number that means nothing outside the job: a hash of the path would confirm a guessed one.
+    numbers = spark.createDataFrame(
+        [(source.path, n) for n, source in enumerate(job.sources)], f"{file} string, {number} long"
+    )
+    rows = rows.join(f.broadcast(numbers), file, "left")
+    if lens.secrets:
+        secrets = [(name, bytearray(value)) for name, value in lens.secrets.items()]
+        frame = spark.createDataFrame(
+            [tuple(value for _, value in secrets)], ", ".join(f"{name} binary" for name, _ in secrets)
+        )
+        rows = rows.crossJoin(f.broadcast(frame))
+    for counted in lens.counted:
+        values = spark.table(names["population"]).selectExpr(f"{counted.sql} AS {counted.frequent}")
+        frequent = (
+            values.where(f"{counted.frequent} IS NOT NULL")
+            .groupBy(counted.frequent)
+            .count()
+            .where(f"count >= {counted.k}")
+            .select(counted.frequent)
+        )
+        rows = rows.join(f.broadcast(frequent), f.expr(counted.sql) == frequent[counted.frequent], "left")
+    return rows.selectExpr(*(f"{c.sql} AS {_quoted(c.name)}" for c in lens.columns), number)
+
+
+def _harvest(spark: "SparkSession", job: MaterialiseJob, sink: str) -> list[GovernedCopy]:
+    """What Iceberg wrote down about the files it wrote, source by source."""
+    found = (
+        spark.table(f"{sink}.data_files")
+        .selectExpr(f"partition.{number_column(job.lens)} AS number", *_HARVESTED)
+        .collect()
+    )
+    by_number: dict[int, Any] = {}
+    for row in found:
+        if row.number is None or row.number in by_number:
+            raise Conflict("Spark wrote rows that belong to no source, or one source twice", hint="try again")
+        by_number[row.number] = row
+    return [_copy(job, source, by_number.get(n)) for n, source in enumerate(job.sources)]
+
+
+def _copy(job: MaterialiseJob, source: SourceFile, row: Any) -> GovernedCopy:
+    if row is None:
+        return GovernedCopy(job.key(source), source, None)
+    return GovernedCopy(
+        key=job.key(source),
+        source=source,
+        location=row.file_path,
+        size=row.file_size_in_bytes,
+        records=row.record_count,
+        split_offsets=tuple(row.split_offsets or ()),
+        metrics=Metrics(
+            column_sizes=_own(row.column_sizes),
+            value_counts=_own(row.value_counts),
+            null_value_counts=_own(row.null_value_counts),
+            nan_value_counts=_own(row.nan_value_counts),
+            lower_bounds={id: bytes(v) for id, v in _own(row.lower_bounds).items()},
+            upper_bounds={id: bytes(v) for id, v in _own(row.upper_bounds).items()},
+        ),
+        field_ids=frozenset(job.lens.schema.by_id),
+        last_column_id=int(job.document["last-column-id"]),
+    )
+
+
+def _own(statistics: Mapping[int, Any] | None) -> dict[int, Any]:
+    return {id: value for id, value in (statistics or {}).items() if id != NUMBER_ID}
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"

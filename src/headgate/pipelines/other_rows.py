@@ -1,0 +1,144 @@
+"""The masks that only a pipeline can make: `k_anonymous`, which counts other rows, and `noisy`, which draws once.
+
+`k_anonymous(column, k)` keeps a value that occurs in at least k rows of the table's snapshot, deletes applied, before any
+row filter; others become NULL. Counting what all readers share, not what one of them sees, gives every lens the same
+answer, and none of them the difference between two.
+
+`noisy(column, scale)` adds noise of standard deviation `scale`, at most 3.5 times that much, rounded to the column's type
+and kept within its range. The noise of a value is drawn from the lens's salt, the column and the value: reading
+again draws nothing new, so averaging over reads reveals nothing.
+
+Drawing: SHA-256 over salt, label, field id and the value's bytes; the first four 32-bit numbers of the digest, each
+uniform, are added up and centred. Additions of whole numbers and one multiplication: alike in every engine to the bit.
+"""
+
+import decimal
+import hashlib
+import math
+import struct
+from typing import Any, Final
+
+from headgate.language.errors import LoweringError
+from headgate.language.lower.spark import SparkPrinter
+from headgate.language.masks.mask import Mask
+from headgate.language.masks.python import input_bytes
+from headgate.language.masks.spark import input_sql
+from headgate.language.values import INT_RANGE, LONG_RANGE, to_float
+from headgate.model.schema import DOUBLE, FLOAT, INT, LONG, STRING, DecimalType, Schema, Type
+
+MOST_DIGITS: Final = 18
+_LABEL: Final = b"noisy"
+_WORDS: Final = 4
+_CENTRE: Final = 2 * (2**32 - 1)
+
+
+def kept_sql(mask: Mask, schema: Schema, frequent: str) -> str:
+    """The Spark SQL of `k_anonymous`; `frequent` is a column that is NULL unless the value is frequent."""
+    return f"CASE WHEN {frequent} IS NOT NULL THEN {SparkPrinter(schema).print(mask.column)} END"
+
+
+def noisy_sql(mask: Mask, schema: Schema, salt: str | None) -> str:
+    """The Spark SQL of `noisy`; `salt` is the expression that holds the lens's salt."""
+    if salt is None:
+        raise LoweringError("spark", "noisy needs the lens's salt", "hand over the expression that holds it")
+    printer, type_ = SparkPrinter(schema), _checked(mask)
+    text, unit = printer.print(mask.column), _unit(mask)
+    digest = f"sha2(concat({salt}, X'{_domain(mask).hex()}', {_bytes_sql(type_, text)}), 256)"
+    words = (f"CAST(conv(substring({digest}, {8 * i + 1}, 8), 16, 10) AS BIGINT)" for i in range(_WORDS))
+    noise = f"(CAST({' + '.join(words)} - {_CENTRE} AS DOUBLE) * {printer.literal(unit, DOUBLE)})"
+    if type_ == FLOAT:
+        return f"CAST(CAST({text} AS DOUBLE) + {noise} AS FLOAT)"
+    if type_ == DOUBLE:
+        return f"({text} + {noise})"
+    steps = f"CAST(floor({noise} + 0.5D) AS DECIMAL(18, 0))"
+    if isinstance(type_, DecimalType):
+        steps = f"{steps} * CAST('{decimal.Decimal(1).scaleb(-type_.scale):f}' AS DECIMAL({type_.scale + 1}, {type_.scale}))"
+        wide = text
+    else:
+        wide = f"CAST({text} AS DECIMAL(20, 0))"
+    low, high = (f"CAST('{end:f}' AS {_wide(type_)})" for end in _range(type_))
+    # greatest and least pass NULL over, a mask must not.
+    return f"CASE WHEN {text} IS NOT NULL THEN CAST(least(greatest({wide} + {steps}, {low}), {high}) AS {printer.type_name(type_)}) END"
+
+
+def noisy_value(mask: Mask, value: Any, salt: bytes) -> Any:
+    """The reference of `noisy`."""
+    type_ = _checked(mask)
+    if value is None:
+        return None
+    digest = hashlib.sha256(salt + _domain(mask) + _bytes(type_, value)).digest()
+    noise = float(sum(struct.unpack_from(f">{_WORDS}I", digest)) - _CENTRE) * _unit(mask)
+    if type_ == FLOAT:
+        return to_float(value + noise)
+    if type_ == DOUBLE:
+        return value + noise
+    steps = math.floor(noise + 0.5)
+    low, high = _range(type_)
+    if isinstance(type_, DecimalType):
+        return min(max(value + decimal.Decimal(steps).scaleb(-type_.scale), low), high)
+    return int(min(max(value + steps, low), high))
+
+
+def _checked(mask: Mask) -> Type:
+    type_ = mask.column.type
+    if isinstance(type_, DecimalType) and type_.precision > MOST_DIGITS:
+        raise LoweringError(
+            "spark", f"noisy takes decimals of at most {MOST_DIGITS} digits", "narrow the column's type"
+        )
+    if abs(_unit(mask)) * 2**34 > 10**17:
+        raise LoweringError("spark", "the scale of noisy is too large", "write a smaller one")
+    return type_
+
+
+def _unit(mask: Mask) -> float:
+    """What one step of the sum is worth, in the column's own least steps: the sum of four has variance 1/3."""
+    type_ = mask.column.type
+    steps = 10.0**type_.scale if isinstance(type_, DecimalType) else 1.0
+    return float(mask.args[0]) * steps * math.sqrt(3.0) / 2.0**32
+
+
+def _domain(mask: Mask) -> bytes:
+    """Keeps noise apart from every other digest over the same salt, which may be shown to the reader."""
+    return _LABEL + struct.pack("<I", mask.column.field_id)
+
+
+def _bytes(type_: Type, value: Any) -> bytes:
+    if type_ in (INT, LONG):
+        return input_bytes(type_, value)
+    if isinstance(type_, DecimalType):
+        return input_bytes(LONG, int(value.scaleb(type_.scale)))
+    return _hex(value).encode()
+
+
+def _bytes_sql(type_: Type, text: str) -> str:
+    if type_ in (INT, LONG):
+        return input_sql(type_, text)
+    if isinstance(type_, DecimalType):
+        return input_sql(
+            LONG, f"CAST({text} * CAST('{10**type_.scale}' AS DECIMAL({type_.scale + 1}, 0)) AS BIGINT)"
+        )
+    return input_sql(STRING, f"format_string('%a', CAST({text} AS DOUBLE) + 0.0D)")
+
+
+def _hex(value: float) -> str:
+    """A double as Java's %a writes it."""
+    value += 0.0
+    if math.isnan(value) or math.isinf(value):
+        return str(value)
+    mantissa, exponent = value.hex().split("p")
+    whole, _, digits = mantissa.partition(".")
+    return f"{whole}.{digits.rstrip('0') or '0'}p{int(exponent)}"
+
+
+def _range(type_: Type) -> tuple[decimal.Decimal, decimal.Decimal]:
+    if isinstance(type_, DecimalType):
+        high = decimal.Decimal(10**type_.precision - 1).scaleb(-type_.scale)
+        return -high, high
+    low, top = INT_RANGE if type_ == INT else LONG_RANGE
+    return decimal.Decimal(low), decimal.Decimal(top)
+
+
+def _wide(type_: Type) -> str:
+    return (
+        f"DECIMAL({type_.precision}, {type_.scale})" if isinstance(type_, DecimalType) else "DECIMAL(20, 0)"
+    )

@@ -1,0 +1,104 @@
+"""The Spark session that jobs run in: local, on a cluster, or behind Spark Connect."""
+
+import logging
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+CATALOG: Final = "headgate_jobs"
+NAMESPACE: Final = "jobs"
+ICEBERG: Final = "1.12.0"
+RUNTIME: Final = f"org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:{ICEBERG}"
+SQLITE: Final = "org.xerial:sqlite-jdbc:3.50.3.0"
+AWS: Final = f"org.apache.iceberg:iceberg-aws-bundle:{ICEBERG}"
+
+_MEANING: Final = {
+    "spark.sql.ansi.enabled": "true",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.caseSensitive": "true",
+    "spark.sql.legacy.charVarcharAsString": "true",
+}
+"""What the lowered SQL relies on; see headgate.language.lower.spark."""
+
+
+class SparkSettings(msgspec.Struct, frozen=True):
+    """Where Spark runs. `remote` (sc://…) goes before `master`; `storage` is what Iceberg's FileIO is told."""
+
+    master: str = "local[*]"
+    remote: str | None = None
+    driver_memory: str = "2g"
+    packages: tuple[str, ...] = (RUNTIME, SQLITE)
+    storage: Mapping[str, str] = {}
+    more: Mapping[str, str] = {}
+
+    def __repr__(self) -> str:
+        return f"SparkSettings(master={self.master!r}, remote={self.remote!r})"
+
+
+def open_session(settings: SparkSettings | None = None) -> "SparkSession":
+    """Open the session and the catalog that jobs keep their short-lived tables in.
+
+    The catalog lives in the memory of the driver and names files in storage only while a job runs.
+    """
+    from pyspark.sql import SparkSession
+
+    settings = settings or SparkSettings()
+    catalog = _catalog(settings)
+    if settings.remote is not None:
+        session = SparkSession.builder.remote(settings.remote).getOrCreate()
+        for key, value in {**_MEANING, **catalog, **settings.more}.items():
+            session.conf.set(key, value)
+    else:
+        session = _classic(settings, catalog)
+    _silence()
+    session.sql(f"CREATE NAMESPACE IF NOT EXISTS {CATALOG}.{NAMESPACE}")
+    return session
+
+
+def _classic(settings: SparkSettings, catalog: Mapping[str, str]) -> "SparkSession":
+    from pyspark.sql import SparkSession
+
+    builder: Any = SparkSession.builder.master(settings.master).appName("headgate")
+    local = {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.driver.memory": settings.driver_memory,
+        "spark.sql.shuffle.partitions": "8",
+        "spark.jars.packages": ",".join(_packages(settings)),
+    }
+    for key, value in {**local, **_MEANING, **catalog, **settings.more}.items():
+        builder = builder.config(key, value)
+    session: SparkSession = builder.getOrCreate()
+    session.sparkContext.setLogLevel("OFF")
+    return session
+
+
+def _silence() -> None:
+    """Keep Spark from logging the values that a failing expression met; the job's own error tells what went wrong."""
+    for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+        logging.getLogger(name).disabled = True
+
+
+def _packages(settings: SparkSettings) -> tuple[str, ...]:
+    aws = any(key.startswith("s3.") for key in settings.storage)
+    return (*settings.packages, AWS) if aws and AWS not in settings.packages else settings.packages
+
+
+def _catalog(settings: SparkSettings) -> dict[str, str]:
+    name = f"spark.sql.catalog.{CATALOG}"
+    return {
+        name: "org.apache.iceberg.spark.SparkCatalog",
+        f"{name}.type": "jdbc",
+        f"{name}.uri": "jdbc:sqlite::memory:",
+        # Every connection would be a database of its own.
+        f"{name}.clients": "1",
+        f"{name}.jdbc.schema-version": "V1",
+        f"{name}.warehouse": "file:///nowhere",
+        f"{name}.io-impl": "org.apache.iceberg.io.ResolvingFileIO",
+        f"{name}.cache-enabled": "false",
+        **{f"{name}.{key}": value for key, value in settings.storage.items()},
+    }

@@ -1,0 +1,215 @@
+"""Policies of other systems: fetched, compared, pushed, taken back and kept in step, each under permits of the caller.
+
+A metalake of this store is ``headgate:NAME`` and is its owner's matter. Another system is a connection of the server: service
+admins use any, owners of metalakes those that were opened to their metalake. INVARIANT: a system is neither read nor changed
+before the permit for it was given, and nobody else learns whether a connection exists.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+import msgspec
+
+from headgate.decide import Op
+from headgate.model.errors import IllegalArgument, NotFound
+from headgate.model.objects import ObjectRef, ObjectType, clip
+from headgate.model.principals import Identity
+from headgate.steward.findings import examine
+from headgate.steward.kernel import Kernel
+from headgate.steward.permits import Permit
+from headgate.steward.tokens import SERVER
+from headgate.store import syncs
+from headgate.sync import operations
+from headgate.sync.connections import Connection, opened
+from headgate.sync.connectors.headgate import HeadgateConnector
+from headgate.sync.contract import Connector
+from headgate.sync.diff import Difference
+from headgate.sync.journal import Journal
+from headgate.sync.merge import Prefer
+from headgate.sync.names import PrincipalMap
+from headgate.sync.operations import InStep
+from headgate.sync.plan import Plan
+from headgate.sync.results import Mode, SyncResult
+from headgate.sync.run import resume, undo
+from headgate.sync.snapshot import PolicySnapshot
+from headgate.sync.translate import Options
+
+_HERE: Final = "headgate"
+
+
+class System(msgspec.Struct, frozen=True):
+    """A system that the caller may use, and by which permit."""
+
+    connector: Connector
+    permit: Permit
+
+
+class Progress(msgspec.Struct, frozen=True):
+    """A push as it is journaled, and how far it came."""
+
+    push: syncs.PushRecord
+    settled: int
+    steps: int
+
+
+class Syncs:
+    def __init__(self, kernel: Kernel, connections: Mapping[str, Connection]) -> None:
+        self.kernel = kernel
+        self.connections = dict(connections)
+
+    def listed(self, permit: Permit) -> list[tuple[str, Connection]]:
+        """The connections of the server, by name."""
+        assert permit.op is Op.SYNC_SYSTEMS
+        return sorted(self.connections.items())
+
+    def fetch(self, identity: Identity, source: str) -> PolicySnapshot:
+        """The policies of a system, shown and kept."""
+        system = self._system(identity, source)
+        snapshot = operations.fetch(system.connector, self._journal(identity))
+        self._audit([system], "fetch", version=snapshot.version_id)
+        return snapshot
+
+    def compare(self, identity: Identity, source: str, target: str, names: PrincipalMap) -> Difference:
+        """What differs between two systems, in what is written and in what people may do."""
+        one, other = self._systems(identity, source, target)
+        found = operations.compare(one.connector.fetch(), other.connector.fetch(), names)
+        self._audit([one, other], "compare")
+        return found
+
+    def plan(
+        self,
+        identity: Identity,
+        source: str,
+        target: str,
+        mode: Mode,
+        names: PrincipalMap,
+        options: Options = Options(),
+    ) -> tuple[str, Plan]:
+        """The version of the source, and what a push of it would do."""
+        one, other = self._systems(identity, source, target)
+        snapshot = one.connector.fetch()
+        found = other.connector.plan(snapshot, mode, names, self._journal(identity), options)
+        self._audit([one, other], "plan", version=snapshot.version_id)
+        return snapshot.version_id, found
+
+    def push(
+        self,
+        identity: Identity,
+        source: str,
+        target: str,
+        mode: Mode,
+        names: PrincipalMap,
+        options: Options = Options(),
+        agreed: str | None = None,
+    ) -> SyncResult:
+        """Push the policies of one system to another; only by the plan that was agreed to, if one was."""
+        one, other = self._systems(identity, source, target)
+        snapshot = operations.fetch(one.connector, self._journal(identity))
+        # Kept before: that somebody began must be known even if the process dies on the way.
+        self._audit([one, other], "push", mode=mode.value, version=snapshot.version_id)
+        return other.connector.push(snapshot, mode, names, self._journal(identity), options, agreed=agreed)
+
+    def resume(self, identity: Identity, target: str) -> SyncResult:
+        """Bring the last push to its end, if it died on the way."""
+        system = self._system(identity, target)
+        self._audit([system], "resume")
+        return resume(system.connector, self._journal(identity))
+
+    def undo(self, identity: Identity, target: str | None, push: int | None) -> SyncResult:
+        """Take back the last push to a target; one that is named by number names its target too."""
+        if target is None:
+            target = self._target_of(identity, push)
+        system = self._system(identity, target)
+        self._audit([system], "undo", push=push)
+        return undo(system.connector, self._journal(identity), push)
+
+    def in_step(
+        self,
+        identity: Identity,
+        source: str,
+        target: str,
+        names: PrincipalMap,
+        prefer: Prefer = Prefer.NEITHER,
+        options: Options = Options(),
+    ) -> InStep:
+        """Take to each of two systems what only the other changed since they were last in step."""
+        one, other = self._systems(identity, source, target)
+        self._audit([one, other], "in step", prefer=prefer.value)
+        journal = self._journal(identity)
+        return operations.keep_in_step(one.connector, other.connector, names, journal, prefer, options)
+
+    def pushes(self, identity: Identity, target: str, most: int) -> list[Progress]:
+        """The latest pushes to a target, newest first."""
+        self._system(identity, target)
+        store = self.kernel.store
+        return [
+            Progress(push, *syncs.progress(store, push.id)) for push in syncs.pushes(store, target)[:most]
+        ]
+
+    # -- permits -------------------------------------------------------------------------------------------------
+
+    def _systems(self, identity: Identity, source: str, target: str) -> tuple[System, System]:
+        if source == target:
+            raise IllegalArgument(f"'{clip(source)}' is both source and target", hint="name two systems")
+        return self._system(identity, source), self._system(identity, target)
+
+    def _system(self, identity: Identity, name: str) -> System:
+        kind, colon, rest = name.partition(":")
+        if not colon or not rest:
+            raise IllegalArgument(
+                f"'{clip(name)}' does not name a system", hint="write KIND:NAME, e.g. headgate:lake"
+            )
+        if kind == _HERE:
+            permit = self._permit(identity, [rest])
+            told: dict[str, object] = {"sync": name}
+            return System(
+                HeadgateConnector(
+                    self.kernel.store, rest, name, lambda: self.kernel.change(permit, telling=lambda _: told)
+                ),
+                permit,
+            )
+        connection = self.connections.get(name)
+        permit = self._permit(identity, () if connection is None else connection.metalakes)
+        if connection is None:
+            raise NotFound(
+                f"there is no connection '{clip(name)}'",
+                hint=f"add [sync.connections.{clip(kind)}.{clip(rest)}] to headgate.toml",
+                about="sync",
+            )
+        return System(opened(name, connection), permit)
+
+    def _permit(self, identity: Identity, metalakes: Iterable[str]) -> Permit:
+        """As the owner of one of these metalakes, else as a service admin."""
+        authority = self.kernel.authority()
+        for metalake in metalakes:
+            ref = ObjectRef(metalake, ObjectType.METALAKE)
+            if examine(authority, identity, Op.SYNC_METALAKE, ref).allowed:
+                return self.kernel.permit(identity, Op.SYNC_METALAKE, ref, at=authority)
+        return self.kernel.permit(identity, Op.SYNC_SYSTEMS, SERVER, at=authority)
+
+    def _target_of(self, identity: Identity, push: int | None) -> str:
+        if push is None:
+            raise IllegalArgument("an undo needs a target or the number of a push", hint="name one of them")
+        try:
+            return syncs.push(self.kernel.store, push).target
+        except NotFound:
+            # Only who may see every push is told that there is none.
+            self._permit(identity, ())
+            raise
+
+    def _journal(self, identity: Identity) -> Journal:
+        return Journal(self.kernel.store, identity.user)
+
+    def _audit(self, systems: list[System], what: str, **details: object) -> None:
+        names = [system.connector.name for system in systems]
+        for permit in {system.permit.ref: system.permit for system in systems}.values():
+            self.kernel.audit(
+                permit.identity,
+                permit.op,
+                permit.ref,
+                permit.revision,
+                allowed=True,
+                sync=what,
+                systems=names,
+                **details,
+            )

@@ -1,0 +1,205 @@
+"""Changes of facts made in Lake Formation."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from headgate.model.errors import ConnectionFailed, HeadgateError
+from headgate.model.objects import ObjectType
+from headgate.model.privileges import Condition
+from headgate.sync.connectors.aws import Aws, AwsError
+from headgate.sync.connectors.lakeformation_rows import Filter, Filters, filters_of, reached, shows_rows
+from headgate.sync.connectors.lakeformation_sight import data_cells_filters, granted
+from headgate.sync.connectors.lakeformation_words import Entry, Words
+from headgate.sync.connectors.pacing import Busy
+from headgate.sync.facts import Fact, Grant, Kind, Known, RowFilter, Securable
+from headgate.sync.results import Applied, Change, Outcome
+
+_T = ObjectType
+_BATCH: Final = 20
+_NOTHING_TO_REVOKE: Final = "No permissions revoked"
+
+
+class Passes(HeadgateError):
+    """A grant would show rows that a filter is to hide."""
+
+
+class Hand:
+    """Makes changes in batches: runs of grants and runs of revocations, in the order they came; row filters one by one."""
+
+    def __init__(self, aws: Aws, words: Words) -> None:
+        self.aws = aws
+        self.words = words
+        self.filters = data_cells_filters(aws, words)
+
+    def make(self, changes: Sequence[Change]) -> list[Applied]:
+        answers = [Applied(Outcome.APPLIED)] * len(changes)
+        waiting: list[dict[str, Any]] = []
+        doing = ""
+        for number, change in enumerate(changes):
+            if isinstance(change.fact, RowFilter):
+                self._send(doing, waiting, answers)
+                waiting = []
+                answers[number] = self._row_filter(change)
+                continue
+            try:
+                steps = self._steps(change)
+            except Passes as error:
+                answers[number] = Applied(Outcome.WIDENS, str(error))
+                continue
+            except HeadgateError as error:
+                answers[number] = Applied(Outcome.UNSUPPORTED, str(error))
+                continue
+            for part, (operation, entry) in enumerate(steps):
+                if operation != doing or len(waiting) == _BATCH:
+                    self._send(doing, waiting, answers)
+                    waiting = []
+                doing = operation
+                waiting.append({"Id": f"{number}.{part}", **entry.arguments})
+        self._send(doing, waiting, answers)
+        return answers
+
+    def _steps(self, change: Change) -> list[tuple[str, Entry]]:
+        """What a change comes to. To hand on as well is granted on top; no longer to hand on is granted anew."""
+        before, after = change.before, change.after
+        on_top = isinstance(after, Grant) and after.option and before is not None
+        steps: list[tuple[str, Entry]] = []
+        if before is not None and not on_top:
+            steps += [("batch_revoke_permissions", entry) for entry in self._held(before)]
+        if after is not None:
+            steps.append(("batch_grant_permissions", self._entry(after)))
+        return steps
+
+    def _held(self, fact: Fact) -> list[Entry]:
+        """All the ways in which a fact can be held: on the table, and through a filter of it."""
+        plain = self._plain(fact)
+        assert isinstance(fact, Grant)
+        if fact.object.type is not _T.TABLE or fact.privilege != "SELECT":
+            return [plain]
+        ways = self.filters.on(fact.object, fact.holder.name)
+        return [*(self._through(fact, way) for way in ways), plain]
+
+    def _entry(self, fact: Fact) -> Entry:
+        """How a fact is granted: on a filter, where one is for its holder."""
+        plain = self._plain(fact)
+        assert isinstance(fact, Grant)
+        if not shows_rows(fact):
+            return plain
+        tables = {f.table for f in self.filters.all if reached(fact, f.table)}
+        met = [way for table in tables for way in self.filters.on(table, fact.holder.name)]
+        if not met:
+            return plain
+        if fact.privilege == "SELECT" and len(met) == 1 and fact.object == met[0].table:
+            return self._through(fact, met[0])
+        raise Passes(f"it would show rows of {met[0].table} that the row filter '{met[0].rule}' hides")
+
+    def _plain(self, fact: Fact) -> Entry:
+        match fact:
+            case Grant(holder, object, word, Condition.ALLOW, option):
+                return self.words.said(object, word).to(holder.name, option)
+            case Grant():
+                raise HeadgateError("there is no deny")
+            case Known():
+                raise HeadgateError("principals are made in IAM")
+            case _:
+                raise HeadgateError("there is no such thing")
+
+    def _through(self, grant: Grant, way: Filter) -> Entry:
+        resource = {"DataCellsFilter": way.place(self.words.account)}
+        return Entry("SELECT", resource).to(grant.holder.name, grant.option)
+
+    # -- rows ----------------------------------------------------------------------------------------------------
+
+    def _row_filter(self, change: Change) -> Applied:
+        rule = change.fact
+        assert isinstance(rule, RowFilter)
+        try:
+            wanted = filters_of(rule) if change.after is not None else []
+            why = self._settle(rule.object, rule.name, wanted)
+        except ConnectionFailed:
+            raise
+        except HeadgateError as error:
+            return Applied(Outcome.FAILED, str(error))
+        finally:
+            self.filters = data_cells_filters(self.aws, self.words)
+        return Applied(Outcome.UNSUPPORTED, why) if why else Applied(Outcome.APPLIED)
+
+    def _settle(self, table: Securable, rule: str, wanted: list[Filter]) -> str:
+        """Make these the filters of a rule, and let everybody read the table through theirs; or why that cannot be."""
+        old = {f for f in self.filters.all if (f.table, f.rule) == (table, rule)}
+        after = Filters((self.filters.all - old) | set(wanted))
+        held = granted(self.aws, self.words, self.filters)
+        plain = [grant for grant in held.plain if shows_rows(grant) and reached(grant, table)]
+        reading = [*((g, None) for g in plain), *((g, f) for g, f in held.through if f.table == table)]
+        for grant, _ in reading if wanted else ():
+            ways = after.on(table, grant.holder.name)
+            if len(ways) > 1:
+                return f"{grant.holder} would see what either of two filters shows: {[w.rule for w in ways]}"
+            if grant.holder.kind is Kind.GROUP or (
+                ways and (grant.object, grant.privilege) != (table, "SELECT")
+            ):
+                return f"{grant.holder} holds {grant.privilege} on {grant.object}, which shows the rows"
+        for made in wanted:
+            self._make(made)
+        for grant, way in reading:
+            ways = after.on(table, grant.holder.name)
+            new = ways[0] if ways else None
+            same = (new and new.name) == (way and way.name)
+            if not same and grant.object == table and grant.privilege == "SELECT":
+                # INVARIANT: the narrower one is there before the wider one goes, and the other way round.
+                self._one("grant_permissions", self._way(grant, new))
+                self._one("revoke_permissions", self._way(grant, way))
+        names = {made.name for made in wanted}
+        for gone in sorted(old):
+            if gone.name not in names:
+                self.aws("lakeformation", "delete_data_cells_filter", **gone.place(self.words.account))
+        return ""
+
+    def _way(self, grant: Grant, way: Filter | None) -> Entry:
+        return self._plain(grant) if way is None else self._through(grant, way)
+
+    def _make(self, made: Filter) -> None:
+        data = made.wire(self.words.account)
+        try:
+            self.aws("lakeformation", "create_data_cells_filter", TableData=data)
+        except AwsError as error:
+            if error.code != "AlreadyExistsException":
+                raise
+            self.aws("lakeformation", "update_data_cells_filter", TableData=data)
+
+    def _one(self, operation: str, entry: Entry) -> None:
+        try:
+            self.aws("lakeformation", operation, CatalogId=self.words.account, **entry.arguments)
+        except AwsError as error:
+            if _NOTHING_TO_REVOKE not in str(error):
+                raise
+
+    # -- batches -------------------------------------------------------------------------------------------------
+
+    def _send(self, operation: str, entries: list[dict[str, Any]], answers: list[Applied]) -> None:
+        """INVARIANT: the service answers yes to a batch of which parts failed; each failure is one's own."""
+        if not entries:
+            return
+        left = {entry["Id"]: entry for entry in entries}
+
+        def ask() -> None:
+            answer = self.aws.once(
+                "lakeformation", operation, CatalogId=self.words.account, Entries=list(left.values())
+            )
+            failures = {f["RequestEntry"]["Id"]: f["Error"] for f in answer.get("Failures") or ()}
+            busy = ""
+            for id in list(left):
+                error = AwsError.of(failures[id]) if id in failures else None
+                if error is not None and error.busy:
+                    busy = str(error)
+                    continue
+                del left[id]
+                if error is not None and _NOTHING_TO_REVOKE not in str(error):
+                    answers[int(id.partition(".")[0])] = Applied(Outcome.FAILED, str(error))
+            if left:
+                raise Busy(busy)
+
+        try:
+            self.aws.pacing(ask)
+        except AwsError as error:
+            for id in left:
+                answers[int(id.partition(".")[0])] = Applied(Outcome.FAILED, str(error))

@@ -1,0 +1,73 @@
+"""A realm of Polaris as facts."""
+
+from collections import defaultdict
+from typing import Any
+
+from headgate.sync.connectors.polaris_grants import ADMIN, Given, Realm
+from headgate.sync.facts import Fact, Facts, Grant, Kind, Known, Member, Present, Principal
+from headgate.sync.run import Reading
+from headgate.sync.snapshot import ChangeLog
+
+
+class Sight:
+    """Reads everything: who there is, what there is, and what each catalog role gives to whom."""
+
+    def __init__(self, realm: Realm) -> None:
+        self.realm = realm
+        self.facts: set[Fact] = set()
+        self.logs: dict[Principal, ChangeLog] = {}
+        self.notes: list[str] = []
+
+    def reading(self) -> Reading:
+        admins = self._people()
+        for catalog in self.realm.catalogs():
+            self.facts.update(Present(object) for object in self.realm.objects(catalog, self.notes))
+            for role in self.realm.catalog_roles(catalog):
+                self._catalog_role(catalog, role)
+        self.notes += [f"user '{name}' holds {ADMIN} and may do everything" for name in admins]
+        return Reading(Facts(self.facts), self.logs, tuple(sorted(self.notes)))
+
+    def _people(self) -> list[str]:
+        """Principals and principal roles; returned are those whom nothing restricts, who are left out."""
+        holders: dict[str, list[str]] = defaultdict(list)
+        roles = self.realm.principal_roles()
+        for entry in roles:
+            holders[entry["name"]] = self.realm.holders(entry["name"])
+        admins = holders.get(ADMIN, [])
+        for entry in self.realm.principals():
+            if entry["name"] not in admins:
+                self._known(Principal(Kind.USER, entry["name"]), entry)
+        for entry in roles:
+            if entry["name"] == ADMIN:
+                continue
+            role = Principal(Kind.ROLE, entry["name"])
+            self._known(role, entry)
+            if entry.get("federated"):
+                self.notes.append(f"{role} is kept by an identity provider, which says who holds it")
+            people = (Principal(Kind.USER, who) for who in holders[entry["name"]] if who not in admins)
+            self.facts.update(Member(role, who) for who in people)
+        return admins
+
+    def _known(self, principal: Principal, entry: dict[str, Any]) -> None:
+        self.facts.add(Known(principal))
+        made, changed = entry.get("createTimestamp"), entry.get("lastUpdateTimestamp")
+        self.logs[principal] = ChangeLog(
+            created_at=None if made is None else str(made),
+            last_modified_at=None if changed is None else str(changed),
+        )
+
+    def _catalog_role(self, catalog: str, role: str) -> None:
+        grants = self.realm.grants(catalog, role)
+        assignees = [name for name in self.realm.assignees(catalog, role) if name != ADMIN]
+        if grants and not assignees:
+            self.notes.append(f"catalog role '{role}' of '{catalog}' is held by no principal role")
+        for grant in grants:
+            given = Given.told(catalog, grant)
+            if given is None:
+                self.notes.append(
+                    f"catalog role '{role}' of '{catalog}' holds {grant['privilege']} on a {grant['type']}"
+                )
+                continue
+            self.facts.update(
+                Grant(Principal(Kind.ROLE, name), given.object, given.privilege) for name in assignees
+            )

@@ -1,0 +1,1 @@
+"""Apache Ranger's own policy engine in a small program of ours, asked line by line."""

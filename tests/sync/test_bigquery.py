@@ -1,0 +1,268 @@
+"""What is particular to BigQuery: etags, policies that are replaced whole, conditions, row access policies, roles as permissions."""
+
+from collections.abc import Callable
+
+import pytest
+
+from headgate.sync.connectors.bigquery_rows import NO_POLICY
+from headgate.sync.facts import Fact, Facts, Grant, Kind, Known, Principal, RowFilter
+from headgate.sync.journal import Journal
+from headgate.sync.losses import Cause
+from headgate.sync.results import Change, Mode, Outcome
+from headgate.sync.run import undo
+from headgate.sync.translate import same_text
+from tests.sync.cloud_stands import BigQueryStand
+from tests.sync.stands import Stand
+from tests.sync.worlds import CATALOG, INVENTORY, PEOPLE, SCHEMAS, TABLES, USERS, VIEWS, snapshot
+
+ANN, BOB, CY = USERS
+EDITOR, VIEWER = "roles/bigquery.dataEditor", "roles/bigquery.dataViewer"
+
+
+@pytest.fixture
+def bigquery(stand_of: Callable[[str], Stand]) -> BigQueryStand:
+    stand = stand_of("bigquery")
+    assert isinstance(stand, BigQueryStand)
+    return stand
+
+
+def open_to(*people: Principal) -> tuple[Fact, ...]:
+    return tuple(Grant(who, CATALOG, word) for who in people for word in ("USE_CATALOG", "USE_SCHEMA"))
+
+
+def policy(*facts: Fact) -> Facts:
+    return Facts([*INVENTORY, *PEOPLE, *open_to(*USERS), *facts])
+
+
+READS = policy(
+    Grant(ANN, TABLES[0], "SELECT_TABLE"),
+    Grant(BOB, SCHEMAS[0], "SELECT_TABLE"),
+    Grant(BOB, SCHEMAS[0], "SELECT_VIEW"),
+)
+
+
+def test_a_role_is_what_its_permissions_are(bigquery: BigQueryStand, journal: Journal) -> None:
+    facts = policy(Grant(ANN, TABLES[0], "MODIFY_TABLE"), Grant(BOB, TABLES[1], "SELECT_TABLE"))
+    assert bigquery.connector.push(snapshot(facts), Mode.MERGE, bigquery.names, journal).ok
+    now = bigquery.connector.read().facts
+    ann, bob = bigquery.own(ANN), bigquery.own(BOB)
+    assert Grant(ann, TABLES[0], bigquery.WRITER) in now
+    assert Grant(bob, TABLES[1], bigquery.READER) in now
+    assert not any(g.privilege == EDITOR for g in now.grants), "it would let them drop the table"
+    fetched = bigquery.connector.fetch().facts
+    assert Grant(ann, TABLES[0], "MODIFY_TABLE") in fetched
+
+
+@pytest.mark.parametrize("times", [1, 3])
+def test_what_somebody_else_wrote_meanwhile_is_read_again_and_kept(
+    bigquery: BigQueryStand, journal: Journal, times: int
+) -> None:
+    bigquery.server.meddles = times
+    assert bigquery.connector.push(snapshot(READS), Mode.MERGE, bigquery.names, journal).ok
+    assert len(bigquery.clock.waits) == times
+    assert bigquery.may(ANN, TABLES[0], "table.read")
+    assert bigquery.may(BOB, VIEWS[0], "view.read")
+
+
+def test_every_write_carries_the_etag_of_what_was_read(bigquery: BigQueryStand, journal: Journal) -> None:
+    seen: list[str | None] = []
+    matches = bigquery.server._matches
+
+    def spy(what: object, etag: str | None, status: int) -> None:
+        seen.append(etag)
+        matches(what, etag, status)
+
+    bigquery.server._matches = spy  # type: ignore[method-assign]
+    try:
+        bigquery.connector.push(snapshot(READS), Mode.MERGE, bigquery.names, journal)
+    finally:
+        del bigquery.server._matches
+    assert seen
+    assert None not in seen
+
+
+def test_what_a_policy_holds_beside_is_written_back_as_it_was(
+    bigquery: BigQueryStand, journal: Journal
+) -> None:
+    view = {"view": {"projectId": "other", "datasetId": "d", "tableId": "v"}}
+    night = {"expression": "request.time.getHours('UTC') < 6", "title": "at night"}
+    access = [view, {"role": VIEWER, "userByEmail": "cy@example.org", "condition": night}]
+    binding = {"role": EDITOR, "members": ["user:cy@example.org"], "condition": night}
+    bigquery.server.access["sales"] = [*access]
+    bigquery.server.bound["sales", "orders"] = [binding]
+    assert bigquery.connector.push(snapshot(READS), Mode.MERGE, bigquery.names, journal).ok
+    assert bigquery.server.access["sales"][:2] == access
+    assert binding in bigquery.server.bound["sales", "orders"]
+    assert undo(bigquery.connector, journal).ok
+    assert bigquery.server.access["sales"] == access
+    assert bigquery.server.bound["sales", "orders"] == [binding]
+
+
+def test_what_holds_only_under_a_condition_is_opaque_and_comes_back_by_undo(
+    bigquery: BigQueryStand, journal: Journal
+) -> None:
+    night = {"expression": "request.time.getHours('UTC') < 6", "title": "at night"}
+    bigquery.server.access["sales"] = [{"role": VIEWER, "userByEmail": "cy@example.org", "condition": night}]
+    bigquery.server.bound["sales", "orders"] = [
+        {"role": EDITOR, "members": ["user:cy@example.org"], "condition": night}
+    ]
+    before = bigquery.connector.read().facts
+    held = bigquery.connector.fetch().facts.grants_of[bigquery.own(CY)]
+    assert len(held) == 2
+    assert all(grant.privilege.startswith("bigquery:roles/") and " IF {" in grant.privilege for grant in held)
+    bigquery.connector.push(snapshot(policy()), Mode.OVERWRITE, bigquery.names, journal)
+    assert not bigquery.connector.read().facts.grants
+    assert undo(bigquery.connector, journal).ok
+    assert bigquery.connector.read().facts == before
+
+
+def test_old_names_of_roles_are_the_new_ones(bigquery: BigQueryStand) -> None:
+    change = Change(None, Grant(bigquery.own(ANN), SCHEMAS[0], VIEWER))
+    assert bigquery.connector.apply([change])[0].outcome is Outcome.APPLIED
+    assert bigquery.connector.apply([change])[0].outcome is Outcome.APPLIED
+    assert change.after in bigquery.connector.read().facts
+    assert len(bigquery.server.access["sales"]) == 1
+    assert bigquery.connector.apply([change.undone])[0].outcome is Outcome.APPLIED
+    assert not bigquery.server.access["sales"]
+
+
+def test_one_bad_member_does_not_spoil_the_others(bigquery: BigQueryStand) -> None:
+    nobody = Principal(Kind.USER, "nobody@example.org")
+    people = [bigquery.own(ANN), nobody, bigquery.own(BOB)]
+    for object in (TABLES[0], SCHEMAS[1]):
+        answers = bigquery.connector.apply([Change(None, Grant(who, object, VIEWER)) for who in people])
+        outcomes = [answer.outcome for answer in answers]
+        assert outcomes == [Outcome.APPLIED, Outcome.FAILED, Outcome.APPLIED]
+        assert "does not exist" in answers[1].detail
+
+
+def test_a_policy_is_written_once_for_all_that_concerns_it(bigquery: BigQueryStand, journal: Journal) -> None:
+    facts = policy(*(Grant(user, TABLES[0], "SELECT_TABLE") for user in USERS))
+    bigquery.connector.push(snapshot(facts), Mode.MERGE, bigquery.names, journal)
+    writes = [path for _, path in bigquery.server.asked if path.endswith(":setIamPolicy")]
+    assert len(writes) == 1
+
+
+def test_the_project_itself_is_shown_and_never_touched(bigquery: BigQueryStand, journal: Journal) -> None:
+    bound = [{"role": EDITOR, "members": ["user:cy@example.org", "domain:example.org"]}]
+    bigquery.server.on_project = list(bound)
+    reading = bigquery.connector.read()
+    assert Grant(bigquery.own(CY), CATALOG, EDITOR) in reading.facts
+    assert any("reaches everything" in note for note in reading.notes)
+    result = bigquery.connector.push(snapshot(READS), Mode.OVERWRITE, bigquery.names, journal)
+    assert result.count(Outcome.UNSUPPORTED) == 2
+    assert bigquery.server.on_project == bound
+
+
+def test_a_table_that_is_open_to_the_world_is_told_and_is_nobodys_elsewhere(bigquery: BigQueryStand) -> None:
+    bigquery.server.bound["sales", "orders"] = [{"role": VIEWER, "members": ["allUsers"]}]
+    fetched = bigquery.connector.fetch()
+    assert not fetched.facts.everyone
+    assert any("open to allUsers" in note for note in fetched.properties.values())
+
+
+def test_a_group_is_written_as_the_group_that_the_map_names(
+    bigquery: BigQueryStand, journal: Journal
+) -> None:
+    team = Principal(Kind.GROUP, "team")
+    facts = policy(*open_to(team), Grant(team, TABLES[0], "SELECT_TABLE"))
+    bigquery.connector.push(snapshot(facts), Mode.MERGE, bigquery.names, journal)
+    bigquery.members = {CY: frozenset({"team"})}
+    assert bigquery.may(CY, TABLES[0], "table.read")
+    assert not bigquery.may(BOB, TABLES[0], "table.read")
+
+
+def test_waits_and_pages(bigquery: BigQueryStand, journal: Journal, monkeypatch: pytest.MonkeyPatch) -> None:
+    bigquery.connector.push(snapshot(READS), Mode.MERGE, bigquery.names, journal)
+    whole = bigquery.connector.read().facts
+    monkeypatch.setattr(bigquery.server, "page", 1)
+    bigquery.server.busy = [{"Retry-After": "11"}]
+    assert bigquery.connector.read().facts == whole
+    assert bigquery.clock.waits == [11.0]
+
+
+# -- rows --------------------------------------------------------------------------------------------------------
+
+
+def rows(bigquery: BigQueryStand, user: Principal) -> set[str] | None:
+    return bigquery.sees(user, TABLES[0])
+
+
+FILTERED = policy(
+    *(Grant(user, TABLES[0], "SELECT_TABLE") for user in USERS),
+    RowFilter(TABLES[0], "small", "x < 10", (ANN, BOB), (BOB,)),
+)
+
+
+def test_a_row_filter_is_a_row_access_policy(bigquery: BigQueryStand, journal: Journal) -> None:
+    before = bigquery.connector.read().facts
+    result = bigquery.connector.push(
+        snapshot(FILTERED), Mode.MERGE, bigquery.names, journal, dialects=same_text
+    )
+    assert result.ok
+    assert rows(bigquery, ANN) == {"x < 10"}
+    assert rows(bigquery, BOB) == {"x < 10", "TRUE"}
+    assert rows(bigquery, CY) == set(), "whoever no policy names sees no row: narrower, never wider"
+    fetched = bigquery.connector.fetch().facts
+    ann, bob = bigquery.own(ANN), bigquery.own(BOB)
+    assert RowFilter(TABLES[0], NO_POLICY, "FALSE", (), (ann, bob)) in fetched
+    assert undo(bigquery.connector, journal).ok
+    assert bigquery.connector.read().facts == before
+
+
+def test_a_filter_for_everyone_meets_everyone_but_the_exempt(
+    bigquery: BigQueryStand, journal: Journal
+) -> None:
+    facts = policy(
+        *(Grant(user, TABLES[0], "SELECT_TABLE") for user in USERS),
+        RowFilter(TABLES[0], "small", "x < 10", (), (BOB,)),
+    )
+    bigquery.connector.push(snapshot(facts), Mode.MERGE, bigquery.names, journal, dialects=same_text)
+    assert rows(bigquery, ANN) == rows(bigquery, CY) == {"x < 10"}
+    assert rows(bigquery, BOB) == {"x < 10", "TRUE"}
+    again = bigquery.connector.push(snapshot(facts), Mode.MERGE, bigquery.names, journal, dialects=same_text)
+    assert not again.count(Outcome.APPLIED)
+
+
+def test_two_filters_for_one_person_are_refused_because_they_would_add_up(
+    bigquery: BigQueryStand, journal: Journal
+) -> None:
+    other = RowFilter(TABLES[0], "other", "y > 0", (ANN,))
+    result = bigquery.connector.push(
+        snapshot(FILTERED.changed([other])), Mode.MERGE, bigquery.names, journal, dialects=same_text
+    )
+    assert result.count(Outcome.UNSUPPORTED) == 1
+    assert not bigquery.may(ANN, TABLES[0], "table.read"), "without the filter there is no grant"
+
+
+def test_a_filter_that_cannot_be_said_takes_the_reading_with_it(
+    bigquery: BigQueryStand, journal: Journal
+) -> None:
+    result = bigquery.connector.push(snapshot(FILTERED), Mode.MERGE, bigquery.names, journal)
+    assert any(loss.cause is Cause.FILTER for loss in result.losses)
+    assert not bigquery.may(ANN, TABLES[0], "table.read")
+    assert bigquery.may(CY, TABLES[0], "table.read")
+
+
+@pytest.mark.parametrize("sql", ["x IN (SELECT 1)", "TRUE; DROP TABLE t", "x <"])
+def test_what_is_no_plain_predicate_is_refused(bigquery: BigQueryStand, sql: str) -> None:
+    rule = RowFilter(TABLES[0], "small", sql, (bigquery.own(ANN),))
+    assert bigquery.connector.apply([Change(None, rule)])[0].outcome is Outcome.FAILED
+    assert not bigquery.server.rows
+
+
+def test_who_is_in_no_row_policy_of_others_sees_no_row_elsewhere_either(bigquery: BigQueryStand) -> None:
+    bigquery.server.rows["sales", "orders"] = {
+        "theirs": {
+            "rowAccessPolicyReference": {"policyId": "theirs"},
+            "filterPredicate": "y = 1",
+            "grantees": ["group:team@groups.example.org"],
+        }
+    }
+    facts = bigquery.connector.fetch().facts
+    team = Principal(Kind.GROUP, "team@groups.example.org")
+    assert Known(team) in facts
+    assert set(facts.restrictions) == {
+        RowFilter(TABLES[0], "theirs", "y = 1", (team,)),
+        RowFilter(TABLES[0], NO_POLICY, "FALSE", (), (team,)),
+    }

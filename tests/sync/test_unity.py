@@ -1,0 +1,153 @@
+"""What is particular to Unity Catalog: a yes that means nothing, rights that sleep, users page by page, owners that stay."""
+
+from collections.abc import Callable
+
+import pytest
+
+from headgate.sync.facts import Fact, Facts, Grant, Kind, Known, Owner, Principal, Securable
+from headgate.sync.journal import Journal
+from headgate.sync.losses import Cause
+from headgate.sync.results import Change, Mode, Outcome
+from headgate.sync.run import undo
+from headgate.sync.translate import Options
+from tests.sync.cloud_stands import UnityStand
+from tests.sync.stands import Stand
+from tests.sync.worlds import CATALOG, INVENTORY, PEOPLE, SCHEMAS, TABLES, USERS, VIEWS, snapshot
+
+ANN, BOB, CY = USERS
+T = type(CATALOG.type)
+
+
+@pytest.fixture
+def unity(stand_of: Callable[[str], Stand]) -> UnityStand:
+    stand = stand_of("unity")
+    assert isinstance(stand, UnityStand)
+    return stand
+
+
+def policy(*facts: Fact) -> Facts:
+    gates = [Grant(ANN, CATALOG, word) for word in ("USE_CATALOG", "USE_SCHEMA")]
+    return Facts([*INVENTORY, *PEOPLE, *gates, *facts])
+
+
+READS = policy(Grant(ANN, TABLES[0], "SELECT_TABLE"))
+
+
+def test_a_server_without_authorization_is_an_error(unity: UnityStand, journal: Journal) -> None:
+    unity.server.authorizes = False
+    try:
+        result = unity.connector.push(snapshot(READS), Mode.MERGE, unity.names, journal)
+    finally:
+        unity.server.authorizes = True
+    failed = [item for item in result.items if item.outcome is Outcome.FAILED]
+    assert len(failed) == 3
+    assert "authorization" in failed[0].detail
+
+
+def test_reading_is_not_granted_where_it_would_wake_a_right_to_change(
+    unity: UnityStand, journal: Journal
+) -> None:
+    ann = unity.own(ANN)
+    unity.server.held["table", "lake.sales.orders"][ann.name] = {"MODIFY"}
+    result = unity.connector.push(snapshot(READS), Mode.MERGE, unity.names, journal)
+    refused = [item.change.after for item in result.items if item.outcome is Outcome.WIDENS]
+    assert refused == [Grant(ann, TABLES[0], "SELECT")]
+    assert not unity.may(ANN, TABLES[0], "table.insert")
+
+
+def test_a_right_to_change_without_reading_is_none_elsewhere(unity: UnityStand) -> None:
+    ann, bob = unity.own(ANN), unity.own(BOB)
+    unity.server.held["table", "lake.sales.orders"][ann.name] = {"MODIFY"}
+    unity.server.held["schema", "lake.sales"][bob.name] = {"SELECT"}
+    unity.server.held["table", "lake.sales.orders"][bob.name] = {"MODIFY"}
+    facts = unity.connector.fetch().facts
+    assert [g.privilege for g in facts.grants_of[ann]] == ["unity:MODIFY WITHOUT SELECT"]
+    assert Grant(bob, TABLES[0], "unity:MODIFY") in facts
+    assert Grant(bob, SCHEMAS[0], "SELECT_TABLE") in facts
+
+
+def test_users_are_read_page_by_page_to_an_empty_one(
+    unity: UnityStand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = unity.connector.read().facts
+    monkeypatch.setattr(unity.server, "page", 1)
+    assert unity.connector.read().facts == whole
+    assert {unity.own(user) for user in USERS} <= whole.known
+
+
+def test_a_disabled_user_is_told_and_given_nothing(unity: UnityStand, journal: Journal) -> None:
+    user = unity.server.users[0]
+    user["active"] = False
+    try:
+        result = unity.connector.push(snapshot(READS), Mode.MERGE, unity.names, journal)
+        assert any(loss.cause is Cause.MISSING_PRINCIPAL for loss in result.losses)
+        assert not unity.connector.read().facts.grants
+    finally:
+        user["active"] = True
+
+
+def test_a_user_is_made_only_when_asked_for_and_goes_with_the_undo(
+    unity: UnityStand, journal: Journal
+) -> None:
+    new = Principal(Kind.USER, "new")
+    facts = policy(Known(new), Grant(new, CATALOG, "USE_CATALOG"))
+    result = unity.connector.push(snapshot(facts), Mode.MERGE, unity.names, journal)
+    assert any(loss.cause is Cause.MISSING_PRINCIPAL for loss in result.losses)
+    options = Options(create_principals=True)
+    assert unity.connector.push(snapshot(facts), Mode.MERGE, unity.names, journal, options).ok
+    assert unity.own(new) in unity.connector.read().facts.known
+    assert undo(unity.connector, journal).ok
+    assert unity.own(new) not in unity.connector.read().facts.known
+
+
+def test_owners_are_told_and_left_alone(unity: UnityStand, journal: Journal) -> None:
+    entry = unity.server.objects["table", "lake.sales.orders"]
+    entry["owner"] = unity.own(CY).name
+    try:
+        assert Owner(TABLES[0], unity.own(CY)) in unity.connector.fetch().facts
+        facts = policy(Owner(TABLES[0], ANN))
+        result = unity.connector.push(
+            snapshot(facts), Mode.OVERWRITE, unity.names, journal, Options(owners=True)
+        )
+        assert result.ok
+        assert any(loss.cause is Cause.OWNER for loss in result.losses)
+        change = Change(None, Owner(TABLES[0], unity.own(ANN)))
+        assert unity.connector.apply([change])[0].outcome is Outcome.UNSUPPORTED
+        assert Owner(TABLES[0], unity.own(CY)) in unity.connector.fetch().facts
+    finally:
+        del entry["owner"]
+
+
+def test_a_container_is_granted_only_if_its_views_may_be_read_too(
+    unity: UnityStand, journal: Journal
+) -> None:
+    unity.connector.push(
+        snapshot(policy(Grant(ANN, SCHEMAS[0], "SELECT_TABLE"))), Mode.MERGE, unity.names, journal
+    )
+    assert unity.may(ANN, TABLES[0], "table.read")
+    assert not unity.may(ANN, VIEWS[0], "view.read")
+
+
+def test_what_the_server_refuses_is_told_in_its_words(unity: UnityStand) -> None:
+    nobody = Principal(Kind.USER, "nobody@example.org")
+    missing = Securable(T("table"), ("lake", "sales", "gone"))
+    answers = unity.connector.apply(
+        [
+            Change(None, Grant(nobody, TABLES[0], "SELECT")),
+            Change(None, Grant(unity.own(ANN), missing, "SELECT")),
+            Change(None, Grant(unity.own(ANN), TABLES[0], "MANAGE")),
+            Change(Grant(unity.own(ANN), TABLES[0], "SELECT"), None),
+        ]
+    )
+    assert [answer.outcome for answer in answers] == [Outcome.FAILED] * 3 + [Outcome.APPLIED]
+    assert [answer.detail.partition(":")[0] for answer in answers[:3]] == [
+        "NOT_FOUND",
+        "NOT_FOUND",
+        "INVALID_ARGUMENT",
+    ]
+
+
+def test_the_wait_that_the_server_asks_for_is_kept(unity: UnityStand, journal: Journal) -> None:
+    unity.server.busy = [{"Retry-After": "3"}]
+    assert unity.connector.push(snapshot(READS), Mode.MERGE, unity.names, journal).ok
+    assert unity.clock.waits == [3.0]
