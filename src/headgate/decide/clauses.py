@@ -79,7 +79,7 @@ class Clause:
     def touches(self, chosen: Chosen) -> bool:
         """Whether it speaks of columns that the table has or had; told without binding anything."""
         policy, columns = self.parsed, dict(chosen)
-        if policy.policy.effect == "deny":
+        if policy.policy.effect == "deny" or policy.only_aliases:
             return True
         try:
             if policy.rows is not None:
@@ -94,7 +94,8 @@ class Clause:
             return Bound(deny=True)
         if policy.rows is not None:
             rows = tagged(policy.rows, dict(self.tags))
-            return Bound(rows=tuple(bind(e, schema) for e in self._spelled(rows, chosen)))
+            used = () if rows is TRUE or rows is FALSE else policy.row_names
+            return Bound(rows=tuple(bind(e, schema) for e in self._spelled(rows, used, chosen)))
         if policy.hide:
             hidden = [id for path in policy.hide for id in self._ids(path, chosen)]
             for id in hidden:
@@ -107,17 +108,20 @@ class Clause:
         for target, expr in policy.mask:
             mask = with_tags(expr, dict(self.tags))
             for id in self._ids(target, chosen):
-                masks += [bind_mask(e, schema, id) for e in self._spelled(mask, chosen, {target: (id,)})]
+                masks += [
+                    bind_mask(e, schema, id)
+                    for e in self._spelled(mask, names(expr), chosen, {target: (id,)})
+                ]
         return Bound(masks=tuple(masks))
 
     def _spelled(
         self,
         expr: Expr,
+        used: tuple[Path, ...],
         chosen: Mapping[str, tuple[int, ...]],
         settled: Mapping[Path, tuple[int, ...]] | None = None,
     ) -> Iterator[Expr]:
-        """The expression once for every choice of columns behind its names, in the names of today."""
-        used = names(expr)
+        """The expression once for every choice of columns behind the names it uses, in the names of today."""
         settled = settled or {}
         choices = [settled.get(path) or self._ids(path, chosen) for path in used]
         count = 1

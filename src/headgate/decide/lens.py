@@ -265,10 +265,10 @@ def decide(rules: TableRules, bits: int, request: Request) -> LensVerdict:
 
 
 def _all_hold(filters: tuple[Expr, ...]) -> Expr:
-    """Canonical filters as one, canonical too."""
-    if len(filters) < 2:
-        return filters[0] if filters else TRUE
-    return canonical(Call("and", filters, BOOLEAN))
+    """The filters as one, in canonical form."""
+    if not filters:
+        return TRUE
+    return canonical(filters[0] if len(filters) == 1 else Call("and", filters, BOOLEAN))
 
 
 def said(clause: Clause, request: Request) -> Said:
@@ -303,7 +303,7 @@ def _folded(clause: Clause, bound: Bound, request: Request) -> Said:
         folded = fold(expr, request)
         if folded.problems:
             return Said(clause, deny=folded.problems[0])
-        rows.append(canonical(folded.expr))
+        rows.append(folded.expr)
     masks = []
     for mask in bound.masks:
         done, folded = fold_mask(mask, request)

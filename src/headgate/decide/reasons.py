@@ -11,6 +11,7 @@ from headgate.decide.people import Person, person, request_of
 from headgate.decide.shape import Shape
 from headgate.language.ast import TRUE
 from headgate.language.bind import shown
+from headgate.language.canonical import canonical
 from headgate.language.fold import Request
 from headgate.language.masks.mask import Mask
 from headgate.language.spell import spell
@@ -113,7 +114,7 @@ def _step(
         effect,
         True,
         None,
-        " AND ".join(spell(rows, schema) for rows in part.rows) or None,
+        " AND ".join(spell(canonical(rows), schema) for rows in part.rows) or None,
         {_name(mask.column.field_id, schema): mask_text(mask, schema) for mask in part.masks},
         tuple(_name(id, schema) for id in part.hidden),
         tuple(_name(id, schema) for id in part.overruled),

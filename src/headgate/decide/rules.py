@@ -101,6 +101,12 @@ class Parsed:
         return frozenset(alias for alias, _ in self.columns)
 
     @cached_property
+    def only_aliases(self) -> bool:
+        """Whether every column it speaks of stands behind an alias, whole."""
+        every = {*self.row_names, *self.hide, *(path for path, _ in self.mask)}
+        return bool(every) and all(len(path) == 1 and path[0] in self.aliases for path in every)
+
+    @cached_property
     def named(self) -> frozenset[Path]:
         """The columns that it names itself, without those behind aliases."""
         names = {name.parts for e in (self.rows, *(m for _, m in self.mask)) if e for name in _names(e)}

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from headgate.decide.lint.survey import Finding, Survey
 from headgate.language.ast import TRUE
+from headgate.language.canonical import canonical
 from headgate.language.lower.iceberg import lower
 
 
@@ -11,7 +12,7 @@ def check(survey: Survey) -> Iterator[Finding]:
     for case in survey.cases:
         schema = case.rules.shape.schema
         for part in case.verdict.parts:
-            for rows in part.rows:
+            for rows in map(canonical, part.rows):
                 if rows != TRUE and lower(rows, schema, form="reference", mode="widened") is True:
                     yield Finding(
                         "unprunable",
