@@ -62,3 +62,28 @@ def api(steward: Steward) -> Iterator[Api]:
 def people(steward: Steward) -> People:
     """Members of the metalake `lake` and their privileges."""
     return People(steward)
+
+
+@pytest.fixture(scope="session")
+def shared_spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """The one Spark of the whole suite: a process can have only one, with the jars it started with."""
+    pytest.importorskip("pyspark.sql")
+    from headgate.pipelines.session import SparkSettings, open_session
+
+    lake = "spark.sql.catalog.lake"
+    session = open_session(
+        SparkSettings(
+            master="local[2]",
+            driver_memory="1500m",
+            more={
+                "spark.sql.shuffle.partitions": "2",
+                "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
+                lake: "org.apache.iceberg.spark.SparkCatalog",
+                f"{lake}.type": "hadoop",
+                f"{lake}.warehouse": f"file://{tmp_path_factory.mktemp('lake')}",
+                f"{lake}.cache-enabled": "false",
+            },
+        )
+    )
+    yield session
+    session.stop()

@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
@@ -28,22 +29,13 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 
 @pytest.fixture(scope="session")
-def spark() -> Iterator[object]:
-    """A local session in a time zone with summer time: results must not depend on it."""
-    session = pytest.importorskip("pyspark.sql").SparkSession
-    built = (
-        session.builder.master("local[1]")
-        .appName("language")
-        .config("spark.ui.enabled", "false")
-        .config("spark.sql.session.timeZone", "Europe/Berlin")
-        .config("spark.sql.ansi.enabled", "true")
-        .config("spark.sql.shuffle.partitions", "1")
-        .config("spark.sql.codegen.wholeStage", "false")
-        .getOrCreate()
-    )
-    built.sparkContext.setLogLevel("OFF")
-    yield built
-    built.stop()
+def spark(shared_spark: Any) -> Any:
+    """A session in a time zone with summer time: results must not depend on it."""
+    session = shared_spark.newSession()
+    session.conf.set("spark.sql.session.timeZone", "Europe/Berlin")
+    session.conf.set("spark.sql.shuffle.partitions", "1")
+    session.conf.set("spark.sql.codegen.wholeStage", "false")
+    return session
 
 
 @pytest.fixture(scope="session")

@@ -6,6 +6,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+import pyarrow as pa
+
 from headgate.catalogs.iceberg.storage import Storage
 from headgate.catalogs.locations import inside, normal
 from headgate.lenses.copies import GovernedCopy, Metrics, SourceFile, copy_key
@@ -160,14 +162,12 @@ def _rows(spark: "SparkSession", job: MaterialiseJob, names: Mapping[str, str]) 
         rows = rows.where(lens.row_filter)
     rows = rows.selectExpr("*", f"_file AS {file}")
     # A number that means nothing outside the job: a hash of the path would confirm a guessed one.
-    numbers = spark.createDataFrame(
-        [(source.path, n) for n, source in enumerate(job.sources)], f"{file} string, {number} long"
-    )
+    paths = [source.path for source in job.sources]
+    numbers = spark.createDataFrame(pa.table({file: paths, number: pa.array(range(len(paths)), pa.int64())}))
     rows = rows.join(f.broadcast(numbers), file, "left")
     if lens.secrets:
-        secrets = [(name, bytearray(value)) for name, value in lens.secrets.items()]
         frame = spark.createDataFrame(
-            [tuple(value for _, value in secrets)], ", ".join(f"{name} binary" for name, _ in secrets)
+            pa.table({name: pa.array([value], pa.binary()) for name, value in lens.secrets.items()})
         )
         rows = rows.crossJoin(f.broadcast(frame))
     for counted in lens.counted:
