@@ -57,9 +57,16 @@ def test_a_server_without_a_user_is_refused() -> None:
         opened("mariadb:x", connection("mariadb", "mariadb://db"))
 
 
-@pytest.mark.parametrize(("user", "scheme"), [(None, "Bearer hush"), ("ann", "Basic YW5uOmh1c2g=")])
-def test_a_password_alone_is_a_token(user: str | None, scheme: str) -> None:
-    connector = opened("gravitino:x", connection("gravitino", "http://g", user, "hush"))
+@pytest.mark.parametrize(
+    ("url", "user", "password", "scheme"),
+    [
+        ("http://g", None, "hush", "Bearer hush"),
+        ("http://g", "ann", "hush", "Basic YW5uOmh1c2g="),
+        ("http://ann:hush@g", None, None, "Basic YW5uOmh1c2g="),
+    ],
+)
+def test_a_password_alone_is_a_token(url: str, user: str | None, password: str | None, scheme: str) -> None:
+    connector = opened("gravitino:x", connection("gravitino", url, user, password))
     assert isinstance(connector, GravitinoConnector)
     seen: list[str] = []
 
