@@ -1,6 +1,8 @@
 """`headgate sync` against a real server with two metalakes and a real PostgreSQL: what it does, asks, refuses and takes back."""
 
 import json
+import os
+import pty
 import signal
 import subprocess
 import time
@@ -197,6 +199,39 @@ def test_without_a_terminal_and_without_yes_nothing_is_pushed(
     assert "--yes" in refused.stderr
     assert "user:ann_cli on table:c.s.orders: table.read" in refused.stdout
     assert not reads(database, "ann_cli")
+
+
+@pytest.mark.usefixtures("clean")
+@pytest.mark.parametrize("answer", ["n", "y"])
+def test_on_a_terminal_the_plan_is_shown_and_asked_for(
+    server: RunningServer, database: str, names: tuple[str, str], answer: str
+) -> None:
+    keyboard, terminal = pty.openpty()
+    asking = subprocess.Popen(
+        [*COMMAND, "sync", "push", *PAIR, "postgresql:main", *names],
+        stdin=terminal,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment(HEADGATE_URL=server.url, HEADGATE_USER="admin"),
+    )
+    os.write(keyboard, f"{answer}\n".encode())
+    out, err = asking.communicate(timeout=60)
+    os.close(keyboard)
+    os.close(terminal)
+    assert "user:ann_cli on table:c.s.orders: table.read" in out
+    assert "Do it?" in err
+    assert (asking.returncode == 0) is (answer == "y")
+    assert reads(database, "ann_cli") is (answer == "y")
+
+
+def test_what_was_not_agreed_to_is_not_done(server: RunningServer) -> None:
+    body = {"source": "headgate:one", "target": "headgate:two", "plan": "of something else"}
+    refused = server.ask("admin", "POST", "/api/headgate/sync/push", body)
+    assert refused.status_code == 409
+    assert "has changed since it was planned" in refused.text
+    pushed = server.must("admin", "GET", "/api/headgate/sync/pushes?target=headgate:two")["pushes"]
+    assert all(push["state"] == "undone" for push in pushed)
 
 
 @pytest.mark.usefixtures("clean")

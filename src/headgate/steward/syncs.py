@@ -5,7 +5,8 @@ admins use any, owners of metalakes those that were opened to their metalake. IN
 before the permit for it was given, and nobody else learns whether a connection exists.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Final
 
 import msgspec
@@ -64,17 +65,17 @@ class Syncs:
 
     def fetch(self, identity: Identity, source: str) -> PolicySnapshot:
         """The policies of a system, shown and kept."""
-        system = self._system(identity, source)
-        snapshot = operations.fetch(system.connector, self._journal(identity))
-        self._audit([system], "fetch", version=snapshot.version_id)
-        return snapshot
+        with self._using(identity, source) as (system,):
+            snapshot = operations.fetch(system.connector, self._journal(identity))
+            self._audit([system], "fetch", version=snapshot.version_id)
+            return snapshot
 
     def compare(self, identity: Identity, source: str, target: str, names: PrincipalMap) -> Difference:
         """What differs between two systems, in what is written and in what people may do."""
-        one, other = self._systems(identity, source, target)
-        found = operations.compare(one.connector.fetch(), other.connector.fetch(), names)
-        self._audit([one, other], "compare")
-        return found
+        with self._using(identity, source, target) as (one, other):
+            found = operations.compare(one.connector.fetch(), other.connector.fetch(), names)
+            self._audit([one, other], "compare")
+            return found
 
     def plan(
         self,
@@ -86,11 +87,11 @@ class Syncs:
         options: Options = Options(),
     ) -> tuple[str, Plan]:
         """The version of the source, and what a push of it would do."""
-        one, other = self._systems(identity, source, target)
-        snapshot = one.connector.fetch()
-        found = other.connector.plan(snapshot, mode, names, self._journal(identity), options)
-        self._audit([one, other], "plan", version=snapshot.version_id)
-        return snapshot.version_id, found
+        with self._using(identity, source, target) as (one, other):
+            snapshot = one.connector.fetch()
+            found = other.connector.plan(snapshot, mode, names, self._journal(identity), options)
+            self._audit([one, other], "plan", version=snapshot.version_id)
+            return snapshot.version_id, found
 
     def push(
         self,
@@ -103,25 +104,27 @@ class Syncs:
         agreed: str | None = None,
     ) -> SyncResult:
         """Push the policies of one system to another; only by the plan that was agreed to, if one was."""
-        one, other = self._systems(identity, source, target)
-        snapshot = operations.fetch(one.connector, self._journal(identity))
-        # Kept before: that somebody began must be known even if the process dies on the way.
-        self._audit([one, other], "push", mode=mode.value, version=snapshot.version_id)
-        return other.connector.push(snapshot, mode, names, self._journal(identity), options, agreed=agreed)
+        with self._using(identity, source, target) as (one, other):
+            snapshot = operations.fetch(one.connector, self._journal(identity))
+            # Kept before: that somebody began must be known even if the process dies on the way.
+            self._audit([one, other], "push", mode=mode.value, version=snapshot.version_id)
+            return other.connector.push(
+                snapshot, mode, names, self._journal(identity), options, agreed=agreed
+            )
 
     def resume(self, identity: Identity, target: str) -> SyncResult:
         """Bring the last push to its end, if it died on the way."""
-        system = self._system(identity, target)
-        self._audit([system], "resume")
-        return resume(system.connector, self._journal(identity))
+        with self._using(identity, target) as (system,):
+            self._audit([system], "resume")
+            return resume(system.connector, self._journal(identity))
 
     def undo(self, identity: Identity, target: str | None, push: int | None) -> SyncResult:
         """Take back the last push to a target; one that is named by number names its target too."""
         if target is None:
             target = self._target_of(identity, push)
-        system = self._system(identity, target)
-        self._audit([system], "undo", push=push)
-        return undo(system.connector, self._journal(identity), push)
+        with self._using(identity, target) as (system,):
+            self._audit([system], "undo", push=push)
+            return undo(system.connector, self._journal(identity), push)
 
     def in_step(
         self,
@@ -133,25 +136,34 @@ class Syncs:
         options: Options = Options(),
     ) -> InStep:
         """Take to each of two systems what only the other changed since they were last in step."""
-        one, other = self._systems(identity, source, target)
-        self._audit([one, other], "in step", prefer=prefer.value)
-        journal = self._journal(identity)
-        return operations.keep_in_step(one.connector, other.connector, names, journal, prefer, options)
+        with self._using(identity, source, target) as (one, other):
+            self._audit([one, other], "in step", prefer=prefer.value)
+            journal = self._journal(identity)
+            return operations.keep_in_step(one.connector, other.connector, names, journal, prefer, options)
 
     def pushes(self, identity: Identity, target: str, most: int) -> list[Progress]:
         """The latest pushes to a target, newest first."""
-        self._system(identity, target)
-        store = self.kernel.store
-        return [
-            Progress(push, *syncs.progress(store, push.id)) for push in syncs.pushes(store, target)[:most]
-        ]
+        with self._using(identity, target):
+            store = self.kernel.store
+            return [
+                Progress(push, *syncs.progress(store, push.id)) for push in syncs.pushes(store, target)[:most]
+            ]
 
     # -- permits -------------------------------------------------------------------------------------------------
 
-    def _systems(self, identity: Identity, source: str, target: str) -> tuple[System, System]:
-        if source == target:
-            raise IllegalArgument(f"'{clip(source)}' is both source and target", hint="name two systems")
-        return self._system(identity, source), self._system(identity, target)
+    @contextmanager
+    def _using(self, identity: Identity, *names: str) -> Iterator[list[System]]:
+        """These systems, each under its permit, let go of afterwards."""
+        if len(set(names)) < len(names):
+            raise IllegalArgument(f"'{clip(names[0])}' is both source and target", hint="name two systems")
+        systems: list[System] = []
+        try:
+            for name in names:
+                systems.append(self._system(identity, name))
+            yield systems
+        finally:
+            for system in systems:
+                system.connector.close()
 
     def _system(self, identity: Identity, name: str) -> System:
         kind, colon, rest = name.partition(":")

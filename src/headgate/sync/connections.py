@@ -58,12 +58,10 @@ def _gravitino(name: str, at: Connection) -> Connector:
     from headgate.sync.connectors.gravitino import GravitinoConnector
 
     password = at.password.hidden if at.password else ""
-    if at.user is None and at.password is not None:
-        client = httpx.Client(
-            base_url=at.url.hidden, headers={"Authorization": f"Bearer {password}"}, timeout=60
-        )
-    else:
-        client = httpx.Client(base_url=at.url.hidden, auth=(at.user or "", password), timeout=60)
+    # Without either, who one is may stand in the address itself.
+    headers = {"Authorization": f"Bearer {password}"} if password and at.user is None else {}
+    auth = None if at.user is None else (at.user, password)
+    client = httpx.Client(base_url=at.url.hidden, headers=headers, auth=auth, timeout=60)
     return GravitinoConnector(client, at.metalake, name)
 
 

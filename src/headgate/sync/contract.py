@@ -42,6 +42,9 @@ class Connector(ABC):
     def apply(self, changes: Sequence[Change]) -> list[Applied]:
         """Make these changes, one after the other, and say what became of each."""
 
+    def close(self) -> None:  # noqa: B027 — most connect for each call
+        """Let go of what is open."""
+
     # -- the same for all ----------------------------------------------------------------------------------------
 
     def fetch(self) -> PolicySnapshot:

@@ -51,6 +51,9 @@ class GravitinoConnector(Connector):
     def capabilities(self) -> Capabilities:
         return CAPABILITIES
 
+    def close(self) -> None:
+        self.rest.client.close()
+
     def read(self) -> Reading:
         return _Sight(self.rest, self.metalake).reading()
 

@@ -1,0 +1,80 @@
+"""A connection becomes the connector of its kind, under its own name, with the credentials that were said."""
+
+import httpx
+import pytest
+
+from headgate.model.errors import IllegalArgument
+from headgate.model.secrets import Secret
+from headgate.sync.connections import KINDS, Connection, opened
+from headgate.sync.connectors import all_capabilities
+from headgate.sync.connectors.gravitino import GravitinoConnector
+from headgate.sync.connectors.mariadb import Account, MariaDBConnector
+
+
+def connection(kind: str, url: str, user: str | None = None, password: str | None = None) -> Connection:
+    secret = None if password is None else Secret(password)
+    return Connection(kind=kind, url=Secret(url), catalog="c", metalake="m", user=user, password=secret)
+
+
+def test_every_system_but_this_one_can_be_connected_with() -> None:
+    assert KINDS.keys() == {able.system for able in all_capabilities()} - {"headgate"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "url"),
+    [
+        ("postgresql", "postgresql://u:hush@db/x"),
+        ("mariadb", "mariadb://u:hush@db"),
+        ("gravitino", "http://u:hush@g"),
+    ],
+)
+def test_a_connector_has_the_name_of_its_connection(kind: str, url: str) -> None:
+    made = connection(kind, url)
+    connector = opened(f"{kind}:main", made)
+    assert connector.name == f"{kind}:main"
+    assert connector.capabilities.system == kind
+    assert "hush" not in repr(made)
+    connector.close()
+
+
+@pytest.mark.parametrize(
+    ("url", "user", "password", "account"),
+    [
+        ("mariadb://u:a%40b@db:3307", None, None, Account("db", 3307, "u", "a@b")),
+        ("mariadb://db", "root", "hush", Account("db", 3306, "root", "hush")),
+    ],
+)
+def test_an_account_comes_from_the_address_or_beside_it(
+    url: str, user: str | None, password: str | None, account: Account
+) -> None:
+    connector = opened("mariadb:x", connection("mariadb", url, user, password))
+    assert isinstance(connector, MariaDBConnector)
+    assert connector.account == account
+
+
+def test_a_server_without_a_user_is_refused() -> None:
+    with pytest.raises(IllegalArgument, match="which server and user"):
+        opened("mariadb:x", connection("mariadb", "mariadb://db"))
+
+
+@pytest.mark.parametrize(
+    ("url", "user", "password", "scheme"),
+    [
+        ("http://g", None, "hush", "Bearer hush"),
+        ("http://g", "ann", "hush", "Basic YW5uOmh1c2g="),
+        ("http://ann:hush@g", None, None, "Basic YW5uOmh1c2g="),
+    ],
+)
+def test_a_password_alone_is_a_token(url: str, user: str | None, password: str | None, scheme: str) -> None:
+    connector = opened("gravitino:x", connection("gravitino", url, user, password))
+    assert isinstance(connector, GravitinoConnector)
+    seen: list[str] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        seen.append(request.headers["Authorization"])
+        return httpx.Response(404)
+
+    connector.rest.client._transport = httpx.MockTransport(answer)
+    connector.rest.client.get("/")
+    connector.close()
+    assert seen == [scheme]
