@@ -256,7 +256,7 @@ def test_a_row_filter_lets_those_it_is_for_read_through_it_alone(
     before = lake.connector.read().facts
     rule = RowFilter(TABLES[0], "small", "x < 10", (ANN,))
     assert push_rows(lake, journal, READS.changed([rule])).ok
-    assert rows(lake, ANN) == {"x < 10"}
+    assert rows(lake, ANN) == {"(x < 10)"}
     assert rows(lake, BOB) is None
     assert not push_rows(lake, journal, READS.changed([rule])).count(Outcome.APPLIED)
     undo(lake.connector, journal)
@@ -270,11 +270,11 @@ def test_a_filter_for_everyone_meets_everyone_but_the_exempt(
 ) -> None:
     rule = RowFilter(TABLES[0], "small", "x < 10", (), (BOB,))
     assert push_rows(lake, journal, READS.changed([rule])).ok
-    assert rows(lake, ANN) == rows(lake, CY) == {"x < 10"}
+    assert rows(lake, ANN) == rows(lake, CY) == {"(x < 10)"}
     assert rows(lake, BOB) is None
     other = RowFilter(TABLES[0], "small", "x < 5", (), (CY,))
     assert push_rows(lake, journal, READS.changed([other])).ok
-    assert rows(lake, ANN) == rows(lake, BOB) == {"x < 5"}
+    assert rows(lake, ANN) == rows(lake, BOB) == {"(x < 5)"}
     assert rows(lake, CY) is None
 
 
@@ -288,7 +288,7 @@ def test_nothing_is_granted_that_would_show_what_a_filter_hides(
     facts = facts.changed([Grant(ANN, TABLES[0], "MODIFY_TABLE")])
     result = push_rows(lake, journal, facts)
     assert result.count(Outcome.WIDENS)
-    assert rows(lake, ANN) == {"x < 10"}
+    assert rows(lake, ANN) == {"(x < 10)"}
     assert not lake.may(ANN, TABLES[0], "table.read")
 
 
@@ -312,16 +312,35 @@ def test_a_filter_that_somebody_gets_past_is_seen_and_mended(
     assert rows(lake, ANN) is None
     assert not lake.connector.read().facts.restrictions
     assert push_rows(lake, journal, READS.changed([rule])).ok
-    assert rows(lake, ANN) == {"x < 10"}
+    assert rows(lake, ANN) == {"(x < 10)"}
 
 
-def test_two_filters_for_one_person_are_refused_because_they_would_add_up(
+def test_of_two_filters_for_one_person_a_row_must_pass_both(
     lake: LakeFormationStand, journal: Journal
 ) -> None:
-    push_rows(lake, journal, READS.changed([RowFilter(TABLES[0], "small", "x < 10", (ANN,))]))
-    both = [RowFilter(TABLES[0], "small", "x < 10", (ANN,)), RowFilter(TABLES[0], "other", "y > 0", (ANN,))]
-    assert push_rows(lake, journal, READS.changed(both)).count(Outcome.UNSUPPORTED) == 1
-    assert rows(lake, ANN) == {"x < 10"}
+    small, other = (
+        RowFilter(TABLES[0], name, sql, (ANN,)) for name, sql in (("small", "x < 10"), ("other", "y > 0"))
+    )
+    assert push_rows(lake, journal, READS.changed([small])).ok
+    assert push_rows(lake, journal, READS.changed([small, other])).ok
+    assert rows(lake, ANN) == {"(y > 0) AND (x < 10)"}
+    assert push_rows(lake, journal, READS.changed([other])).ok
+    assert rows(lake, ANN) == {"(y > 0)"}
+    assert push_rows(lake, journal, READS).ok
+    assert rows(lake, ANN) is None
+    assert not lake.lake.filters
+
+
+def test_what_adds_up_with_a_filter_is_seen_as_getting_past_it(
+    lake: LakeFormationStand, journal: Journal
+) -> None:
+    rule = RowFilter(TABLES[0], "big", "x > 90", (ANN,))
+    push_rows(lake, journal, READS.changed([rule]))
+    assert len(lake.connector.read().facts.restrictions) == 1
+    make_filter(lake)
+    assert rows(lake, ANN) == {"(x > 90)", "x < 10"}
+    assert not lake.connector.read().facts.restrictions
+    assert not push_rows(lake, journal, READS.changed([rule])).count(Outcome.APPLIED)
 
 
 @pytest.mark.parametrize(

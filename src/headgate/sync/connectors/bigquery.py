@@ -137,6 +137,7 @@ class _Hand:
 
     def make(self, changes: Sequence[Change]) -> list[Applied]:
         answers = [Applied(Outcome.APPLIED)] * len(changes)
+        together = [change.after for change in changes if isinstance(change.after, RowFilter)]
         for holds in (False, True):
             by_object: dict[Securable, list[int]] = {}
             for number, change in enumerate(changes):
@@ -146,24 +147,25 @@ class _Hand:
                         pass
                     case Grant(_, object, _, Condition.ALLOW, False) if object.type in _LEVELS:
                         by_object.setdefault(object, []).append(number)
+                    case RowFilter() if not holds and change.after is not None:
+                        # INVARIANT: a filter that is replaced never goes before the other is there.
+                        pass
                     case RowFilter():
-                        answers[number] = self._row(fact, holds, answers[number])
+                        answers[number] = self._row(fact, holds, together)
                     case _:
                         answers[number] = Applied(Outcome.UNSUPPORTED, "there is no such thing to be written")
             for object, numbers in by_object.items():
                 self._write(object, numbers, holds, changes, answers)
         return answers
 
-    def _row(self, rule: RowFilter, holds: bool, so_far: Applied) -> Applied:
-        if so_far.outcome is not Outcome.APPLIED:
-            return so_far
+    def _row(self, rule: RowFilter, holds: bool, together: list[RowFilter]) -> Applied:
         try:
-            why = self.rows.put(rule) if holds else self.rows.drop(rule)
+            why = self.rows.put(rule, together) if holds else self.rows.drop(rule)
         except ConnectionFailed:
             raise
         except HeadgateError as error:
             return Applied(Outcome.FAILED, str(error))
-        return Applied(Outcome.UNSUPPORTED, why) if why else so_far
+        return Applied(Outcome.UNSUPPORTED, why) if why else Applied(Outcome.APPLIED)
 
     def _write(
         self,

@@ -5,7 +5,7 @@ nothing of others. So a filter is one policy for those it is for, beside it one 
 are policies at all a filter that nobody passes stands for everybody else.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 import msgspec
@@ -68,20 +68,24 @@ class Rows:
         if Principal(Kind.GROUP, EVERYONE) not in named:
             yield RowFilter(table, NO_POLICY, "FALSE", (), tuple(sorted(named)))
 
-    def put(self, rule: RowFilter) -> str:
-        """Write a filter; otherwise why it cannot be written."""
+    def put(self, rule: RowFilter, together: Iterable[RowFilter] = ()) -> str:
+        """Write a filter, or in place of one of the same name; otherwise why it cannot be, beside those written together."""
         if rule.name == NO_POLICY:
             return "it comes by itself with the row access policies"
         to = set(rule.to) or {Principal(Kind.GROUP, EVERYONE)}
-        own = {rule.name, f"{rule.name}{_ALL_ROWS}"}
-        for policy in self.policies(rule.object):
-            # INVARIANT: policies add up, so who is in two of them would see what either shows.
-            if policy.name not in own and _overlap(policy.members, to):
-                return f"the table has the row access policy '{policy.name}' for the same people"
+        beside = f"{rule.name}{_ALL_ROWS}"
+        others = [policy for policy in self.policies(rule.object) if policy.name not in (rule.name, beside)]
+        coming = [other for other in together if other.object == rule.object and other.name != rule.name]
+        # INVARIANT: policies add up, so who is in two of them would see what either shows.
+        if rule.exempt and (others or coming):
+            return "of several filters of a table none can exempt anybody here"
+        if clash := next((policy for policy in others if _overlap(policy.members, to)), None):
+            return f"the table has the row access policy '{clash.name}' for the same people"
         checked(rule.sql)
-        if rule.exempt:
-            self._insert(rule.object, f"{rule.name}{_ALL_ROWS}", "TRUE", set(rule.exempt))
+        self._delete(rule.object, beside)
         self._insert(rule.object, rule.name, rule.sql, to)
+        if rule.exempt:
+            self._insert(rule.object, beside, "TRUE", set(rule.exempt))
         return ""
 
     def drop(self, rule: RowFilter) -> str:

@@ -43,8 +43,13 @@ class Hand:
                 continue
             try:
                 steps = self._steps(change)
+            except ConnectionFailed:
+                raise
             except Passes as error:
                 answers[number] = Applied(Outcome.WIDENS, str(error))
+                continue
+            except AwsError as error:
+                answers[number] = Applied(Outcome.FAILED, str(error))
                 continue
             except HeadgateError as error:
                 answers[number] = Applied(Outcome.UNSUPPORTED, str(error))
@@ -75,8 +80,8 @@ class Hand:
         assert isinstance(fact, Grant)
         if fact.object.type is not _T.TABLE or fact.privilege != "SELECT":
             return [plain]
-        ways = self.filters.on(fact.object, fact.holder.name)
-        return [*(self._through(fact, way) for way in ways), plain]
+        own = self.filters.names.get((fact.object, f"|{fact.holder.name}"))
+        return [plain] if own is None else [self._through(fact, own), plain]
 
     def _entry(self, fact: Fact) -> Entry:
         """How a fact is granted: on a filter, where one is for its holder."""
@@ -84,13 +89,14 @@ class Hand:
         assert isinstance(fact, Grant)
         if not shows_rows(fact):
             return plain
-        tables = {f.table for f in self.filters.all if reached(fact, f.table)}
-        met = [way for table in tables for way in self.filters.on(table, fact.holder.name)]
+        tables = sorted({f.table for f in self.filters.records if reached(fact, f.table)})
+        met = [way for table in tables if (way := self.filters.way(table, fact.holder.name))]
         if not met:
             return plain
-        if fact.privilege == "SELECT" and len(met) == 1 and fact.object == met[0].table:
+        if fact.privilege == "SELECT" and fact.object == met[0].table:
+            self._make(met[0])
             return self._through(fact, met[0])
-        raise Passes(f"it would show rows of {met[0].table} that the row filter '{met[0].rule}' hides")
+        raise Passes(f"it would show rows of {met[0].table} that a row filter hides")
 
     def _plain(self, fact: Fact) -> Entry:
         match fact:
@@ -125,37 +131,37 @@ class Hand:
 
     def _settle(self, table: Securable, rule: str, wanted: list[Filter]) -> str:
         """Make these the filters of a rule, and let everybody read the table through theirs; or why that cannot be."""
-        old = {f for f in self.filters.all if (f.table, f.rule) == (table, rule)}
+        old = {f for f in self.filters.records if (f.table, f.rule) == (table, rule)}
         after = Filters((self.filters.all - old) | set(wanted))
         held = granted(self.aws, self.words, self.filters)
         plain = [grant for grant in held.plain if shows_rows(grant) and reached(grant, table)]
-        reading = [*((g, None) for g in plain), *((g, f) for g, f in held.through if f.table == table)]
-        for grant, _ in reading if wanted else ():
-            ways = after.on(table, grant.holder.name)
-            if len(ways) > 1:
-                return f"{grant.holder} would see what either of two filters shows: {[w.rule for w in ways]}"
-            if grant.holder.kind is Kind.GROUP or (
-                ways and (grant.object, grant.privilege) != (table, "SELECT")
-            ):
+        for grant in plain if wanted else ():
+            met = after.way(table, grant.holder.name) is not None
+            beside = met and (grant.object, grant.privilege) != (table, "SELECT")
+            if beside or grant.holder.kind is Kind.GROUP:
                 return f"{grant.holder} holds {grant.privilege} on {grant.object}, which shows the rows"
+        self._lead(table, plain, [grant for grant, way in held.through if way.table == table], after)
         for made in wanted:
             self._make(made)
-        for grant, way in reading:
-            ways = after.on(table, grant.holder.name)
-            new = ways[0] if ways else None
-            same = (new and new.name) == (way and way.name)
-            if not same and grant.object == table and grant.privilege == "SELECT":
-                # INVARIANT: the narrower one is there before the wider one goes, and the other way round.
-                self._one("grant_permissions", self._way(grant, new))
-                self._one("revoke_permissions", self._way(grant, way))
         names = {made.name for made in wanted}
-        for gone in sorted(old):
-            if gone.name not in names:
-                self.aws("lakeformation", "delete_data_cells_filter", **gone.place(self.words.account))
+        for gone in [*(f for f in sorted(old) if f.name not in names), *after.stale(table)]:
+            self.aws("lakeformation", "delete_data_cells_filter", **gone.place(self.words.account))
         return ""
 
-    def _way(self, grant: Grant, way: Filter | None) -> Entry:
-        return self._plain(grant) if way is None else self._through(grant, way)
+    def _lead(self, table: Securable, plain: list[Grant], through: list[Grant], after: Filters) -> None:
+        """Let everybody who reads the table read it through their filter, or without one if no rule is for them."""
+        for grant in plain:
+            way = after.way(table, grant.holder.name)
+            if way is not None and (grant.object, grant.privilege) == (table, "SELECT"):
+                self._make(way)
+                self._one("grant_permissions", self._through(grant, way))
+                self._one("revoke_permissions", self._plain(grant))
+        for grant in through:
+            way = after.way(table, grant.holder.name)
+            if way is None:
+                self._one("grant_permissions", self._plain(grant))
+            else:
+                self._make(way)
 
     def _make(self, made: Filter) -> None:
         data = made.wire(self.words.account)

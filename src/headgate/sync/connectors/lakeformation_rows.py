@@ -1,8 +1,9 @@
 """Row filters as data cells filters.
 
-Lake Formation shows rows to who is granted SELECT on a filter, and everything to who holds SELECT on the table besides. So a row
-filter is one data cells filter for each of those it is for, named ``rule|who`` (``rule|*`` for everyone, ``rule|!who`` for the
-exempt, which nobody is granted), and a grant of SELECT to them is one on their filter. INVARIANT: nobody whom a filter is for holds anything else that shows the rows of the table.
+Lake Formation shows rows to who is granted SELECT on a filter; filters of one person add up, and who holds SELECT on the table
+besides sees everything. So a rule is written down in filters that nobody is granted — ``rule|who``, ``rule|*`` for everyone,
+``rule|!who`` for the exempt — and everybody whom rules are for reads through one filter of their own, ``|who``, that asks for all
+of them. INVARIANT: nobody whom a rule is for holds anything else that shows the rows of the table.
 """
 
 import re
@@ -21,7 +22,7 @@ from headgate.sync.facts import Grant, Kind, Principal, RowFilter, Securable
 
 _T = ObjectType
 
-_NAME: Final = re.compile(r"^(?P<rule>[^|]+)\|(?P<lifted>!)?(?P<who>\*|[^|!*][^|]*)$")
+_NAME: Final = re.compile(r"^(?P<rule>[^|]*)\|(?P<lifted>!)?(?P<who>\*|[^|!*][^|]*)$")
 SHOWS_ROWS: Final = frozenset(
     {w + on for w in ("SELECT", "INSERT", "DELETE", "ALL") for on in ("", " ON ALL TABLES")}
 )
@@ -88,24 +89,33 @@ class Filters:
 
     def __init__(self, found: Iterable[Filter]) -> None:
         self.all = frozenset(found)
+        self.records = frozenset(f for f in self.all if f.rule)
         self.names = {(f.table, f.name): f for f in self.all}
-        self.lifted = {(f.table, f.rule, f.who) for f in self.all if f.lifted}
+        self.lifted = {(f.table, f.rule, f.who) for f in self.records if f.lifted}
 
-    def on(self, table: Securable, holder: str) -> list[Filter]:
-        """The filters of a table through which a holder reads it."""
-        return sorted(
-            f
-            for f in self.all
+    def way(self, table: Securable, holder: str) -> Filter | None:
+        """The filter through which a holder has to read a table, if any rule is for them."""
+        rules = sorted(
+            (f.rule, f.sql)
+            for f in self.records
             if f.table == table
             and not f.lifted
             and f.who in ("", holder)
             and (table, f.rule, holder) not in self.lifted
         )
+        if not rules:
+            return None
+        return Filter(table, "", holder, False, " AND ".join(f"({sql})" for _, sql in dict(rules).items()))
+
+    def stale(self, table: Securable) -> list[Filter]:
+        """Filters of people for whom no rule is any more."""
+        own = (f for f in self.all if f.table == table and not f.rule)
+        return sorted(f for f in own if self.way(table, f.who) is None)
 
     def rules(self, passing: dict[Securable, set[str]]) -> Iterator[RowFilter]:
         """The row filters that hold; `passing` are those who see all rows of a table whatever filters it has."""
         by_rule: dict[tuple[Securable, str, str], set[str]] = defaultdict(set)
-        for f in self.all:
+        for f in self.records:
             if not f.lifted:
                 by_rule[f.table, f.rule, f.sql].add(f.who)
         for (table, rule, sql), to in by_rule.items():
@@ -122,14 +132,18 @@ def _people(names: set[str]) -> tuple[Principal, ...]:
 
 
 def shows_rows(grant: Grant) -> bool:
-    """Whether a plain grant shows rows of a table."""
-    return grant.privilege in SHOWS_ROWS and grant.object.type in (_T.SCHEMA, _T.TABLE, _T.COLUMN)
+    """Whether a grant other than through the holder's own filter shows rows of a table: what one holds adds up."""
+    word = grant.privilege
+    written = word.startswith(tuple(f"{w} ON {{" for w in ("SELECT", "INSERT", "DELETE", "ALL")))
+    if grant.object.type is _T.CATALOG:
+        return written and '"LFTagPolicy"' in word
+    return grant.object.type in (_T.SCHEMA, _T.TABLE, _T.COLUMN) and (written or word in SHOWS_ROWS)
 
 
 def reached(grant: Grant, table: Securable) -> bool:
-    """Whether a grant on a table, a column of it or its database is about this table."""
+    """Whether a grant on a table, its columns, its database, or on tags that it may have, is about this table."""
     path = grant.object.path
-    return path[:3] == table.path or (grant.object.type is _T.SCHEMA and path == table.path[:2])
+    return path[:3] == table.path or (grant.object.type is not _T.TABLE and path == table.path[: len(path)])
 
 
 def checked(text: str) -> None:

@@ -49,7 +49,7 @@ def granted(aws: Aws, words: Words, filters: Filters) -> Held:
             way = filters.names.get((table, cells["Name"]))
         optional = set(entry.get("PermissionsWithGrantOption") or ())
         for word in {*(entry.get("Permissions") or ()), *optional}:
-            if way is not None and word == "SELECT" and way in filters.on(way.table, holder.name):
+            if way is not None and word == "SELECT" and way == filters.way(way.table, holder.name):
                 held.through.append((Grant(holder, way.table, word, option=word in optional), way))
             else:
                 held.plain.extend(
