@@ -104,10 +104,15 @@ def test_a_lakehouse_from_nothing_to_a_denial_that_explains_itself(run: Run) -> 
     assert any(event["action"] == "load_table" and not event["allowed"] for event in events)
     assert "DENIED" in done(run("audit", "tail", "--no-follow"))
 
-    done(run("tag", "create", "--name", "pii", "--comment", "about people"))
-    done(run("tag", "apply", "--tag", "pii", "--on", "schema:c.s"))
+    done(
+        run("tag", "create", "--name", "pii", "--comment", "about people", "--allowed-values", "email,phone")
+    )
+    done(run("tag", "create", "--name", "old"))
+    assert run("tag", "apply", "--tag", "pii=shoe", "--on", "schema:c.s").returncode == 1, "no such value"
+    done(run("tag", "apply", "--tag", "pii=email,old", "--on", "schema:c.s"))
     inherited = json.loads(done(run("tag", "list", "--on", "table:c.s.orders", "--output", "json")))
-    assert [(tag["name"], tag["inherited"]) for tag in inherited] == [("pii", True)]
+    assert [(tag["name"], tag["inherited"]) for tag in inherited] == [("old", True), ("pii", True)]
+    assert inherited[1]["assignmentValues"] == ["email"]
     assert "c.s" in done(run("tag", "objects", "--name", "pii"))
     done(run("tag", "remove", "--tag", "pii", "--on", "schema:c.s"))
     done(run("tag", "delete", "--name", "pii"))

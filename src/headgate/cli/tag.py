@@ -23,6 +23,8 @@ from headgate.cli.session import Session
 app = group("tag", "Tags, and the objects that bear them.")
 
 Tags = Annotated[str, typer.Option("--tag", help="The tag, or several by comma.")]
+TagValues = Annotated[str, typer.Option("--tag", help="TAG or TAG=VALUE, or several by comma.")]
+Values = Annotated[str | None, typer.Option("--allowed-values", help="The values it may have, by comma.")]
 OnAny = Annotated[str | None, typer.Option("--on", help="Those of one object: TYPE:NAME.")]
 
 
@@ -30,14 +32,26 @@ OnAny = Annotated[str | None, typer.Option("--on", help="Those of one object: TY
 def list_(session: Session, on: OnAny = None) -> None:
     """List the tags that you may see, or those of an object with what it inherits."""
     where = session.in_metalake(*(("objects", *object_of(on), "tags") if on else ("tags",)))
-    columns = ("name", "inherited", "comment") if on else ("name", "comment", "properties")
+    columns = (
+        ("name", "assignmentValues", "inherited", "comment")
+        if on
+        else ("name", "allowedValues", "comment", "properties")
+    )
     session.show(session.get(where, details=True)["tags"], *columns)
 
 
 @command(app, "create")
-def create(session: Session, name: Name, comment: Comment = None, properties: Properties = None) -> None:
-    """Create a tag."""
-    body = {"name": name, "comment": comment, "properties": pairs(properties)}
+def create(
+    session: Session,
+    name: Name,
+    allowed_values: Values = None,
+    comment: Comment = None,
+    properties: Properties = None,
+) -> None:
+    """Create a tag, with the values it may have if these are governed."""
+    body: dict[str, Any] = {"name": name, "comment": comment, "properties": pairs(properties)}
+    if allowed_values is not None:
+        body["allowedValues"] = names(allowed_values)
     session.done(f"tag {name} created", session.post(session.in_metalake("tags"), body)["tag"])
 
 
@@ -69,9 +83,10 @@ def objects(session: Session, name: Name) -> None:
 
 
 @command(app, "apply")
-def apply(session: Session, tag: Tags, on: On) -> None:
-    """Put tags on an object."""
-    _associate(session, on, {"tagsToAdd": names(tag), "tagsToRemove": []}, f"{tag} applied to {on}")
+def apply(session: Session, tag: TagValues, on: On) -> None:
+    """Put tags on an object, each with a value if it has one."""
+    added = [dict(zip(("name", "value"), text.split("=", 1), strict=False)) for text in names(tag)]
+    _associate(session, on, {"tagsToAdd": added, "tagsToRemove": []}, f"{tag} applied to {on}")
 
 
 @command(app, "remove")
