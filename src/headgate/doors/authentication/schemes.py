@@ -45,6 +45,11 @@ class Authentication:
                     engine=headers.get("headgate-engine"),
                     purpose=headers.get("headgate-purpose"),
                 )
+        if scheme.lower() == "bearer":
+            raise Unauthenticated(
+                "the token is neither one of this server nor of an issuer it trusts",
+                hint="make one with 'headgate token create'",
+            )
         raise Unauthenticated(
             f"credentials of kind '{clip(scheme, 20)}' are not accepted here",
             hint="send 'Authorization: Bearer <token>'",
