@@ -314,3 +314,13 @@ def test_the_planner_gets_the_lens_as_a_veil(api: Api, steward: Steward) -> None
     assert veil is not None
     assert (veil.hidden_field_ids, veil.masked_field_ids) == (frozenset({4, 7}), frozenset({3}))
     assert veil.row_filter["type"] == "eq"
+
+
+def test_no_commit_makes_a_policy_forget_what_a_column_was_called(api: Api) -> None:
+    table = "/iceberg/v1/lake.cat/namespaces/s/tables/customers"
+    forget = {"requirements": [], "updates": [{"action": "remove-schemas", "schema-ids": [7]}]}
+    assert api("admin", "POST", table, forget).status_code == 200
+    applied(api, ROWS)
+    refused = api("admin", "POST", table, forget)
+    assert refused.status_code == 403
+    assert "by-region" in refused.text

@@ -111,7 +111,9 @@ class Documents:
                 for commit in commits:
                     adapter = self.adapter(commit.permit)
                     if commit.name is None:
-                        self.reads.check_writable(commit.permit, adapter.document(commit.place))
+                        self.reads.check_writable(
+                            commit.permit, adapter.document(commit.place), commit.updates
+                        )
                     staged.append(adapter.commit_document(commit.place, commit.requirements, commit.updates))
                     abandoned.enter_context(Abandoned(staged[-1]))
                 try:

@@ -1,12 +1,13 @@
 """Reads of tables: what the caller sees of one, told the same way to whoever loads, plans or writes."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 import msgspec
 
 from headgate.catalogs.iceberg.schema import fields_of
 from headgate.catalogs.interface import Document
+from headgate.decide.clauses import any_on_the_way
 from headgate.model.errors import Forbidden
 from headgate.model.objects import ObjectType, clip
 from headgate.planning import Veil
@@ -55,11 +56,21 @@ class Reads:
             return Loaded(document, {}, None)
         return Loaded(Document(document.location, veiled(document.metadata, veil)), SERVER_PLANNING, veil)
 
-    def check_writable(self, permit: Permit, document: Document) -> None:
+    def check_writable(self, permit: Permit, document: Document, updates: Sequence[Json] = ()) -> None:
         """Refuse to write a table of which the writer does not see everything.
 
         A commit works on the real files: who replaces what they see would delete what they do not.
+
+        INVARIANT: no policy lapses by a commit. One that names a column by its former name is known to mean it only as
+        long as the former schema is there.
         """
+        forgets = any(update.get("action") == "remove-schemas" for update in updates)
+        if forgets and (named := any_on_the_way(permit.authority, permit.node)):
+            raise Forbidden(
+                f"the former schemas of table '{clip(permit.ref.full_name)}' cannot be removed",
+                hint=f"policies ask for its former columns: {clip(', '.join(named), 200)}",
+                about=ObjectType.TABLE,
+            )
         if permit.ref.type is ObjectType.TABLE and self.veil(permit, document.metadata) is not None:
             raise Forbidden(
                 f"table '{clip(permit.ref.full_name)}' cannot be written by someone who sees only a part of it",
