@@ -207,11 +207,11 @@ def files_of(document: dict[str, Any], snapshot: int, seen: View) -> tuple[list[
         PlanRequest(snapshot_id=snapshot),
         io=STORAGE.io,
         index=ManifestIndex(memory_bytes=1 << 26),
-        veil=Veil(seen.hidden, masked, filtered),
+        veil=Veil(seen.hidden, masked, filtered, exact),
     )
     sources, originals = [], set()
     for file in made.files():
-        if exact and file.conforms and not file.deletes:
+        if file.conforms and not file.deletes:
             originals.add(file.path)
         else:
             sources.append(SourceFile(file.path, file.deletes))

@@ -55,7 +55,8 @@ def predicted(source: Facts, stand: Stand, names: PrincipalMap) -> tuple[Facts, 
     made = translate(source, now, stand.connector.capabilities, names, VOCABULARY)
     everything_else = [f for f in now if not isinstance(f, Grant | Member)]
     kept = [f for f in made.facts if not isinstance(f, Member) or f in told(made.facts, stand)]
-    return canonical(Facts([*everything_else, *kept]), stand.connector.capabilities), made
+    will_say = stand.connector.spelled_out(Facts([*everything_else, *kept]))
+    return canonical(will_say, stand.connector.capabilities), made
 
 
 @pytest.mark.slow
