@@ -11,8 +11,10 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
+from tests.conftest import SAME_EVERY_TIME
 
 COMMON = {
+    "derandomize": SAME_EVERY_TIME,
     "deadline": None,
     "suppress_health_check": [
         HealthCheck.too_slow,
