@@ -5,8 +5,9 @@ from typing import Final
 from headgate.catalogs import Catalog, Registry
 from headgate.catalogs.registry import CatalogDefinition, new_folder
 from headgate.decide import Authority, Node, Op, visible
-from headgate.model.errors import AlreadyExists, IllegalArgument, InUse, NotEmpty
+from headgate.model.errors import AlreadyExists, IllegalArgument
 from headgate.model.objects import CatalogType, ObjectType, checked_container_name, clip
+from headgate.steward.containers import Containers
 from headgate.steward.kernel import Kernel
 from headgate.steward.outside import Outside
 from headgate.steward.ownership import created
@@ -22,9 +23,12 @@ def catalog_type(record: ObjectRecord) -> CatalogType:
     return CatalogType(record.body["type"])
 
 
-class Catalogs:
+class Catalogs(Containers):
+    type = ObjectType.CATALOG
+    holds = ObjectType.SCHEMA
+
     def __init__(self, kernel: Kernel, registry: Registry) -> None:
-        self.kernel = kernel
+        super().__init__(kernel)
         self.registry = registry
         self.outside = Outside(kernel, self.opened)
         kernel.sight = self.outside.sight
@@ -69,10 +73,6 @@ class Catalogs:
         self._keeps_fixed(record, properties)
         self._open(record, properties or record.properties).test()
 
-    def load(self, permit: Permit) -> ObjectRecord:
-        with self.kernel.store.read() as read:
-            return objects.present(read, permit.node.id)
-
     def alter(self, permit: Permit, updates: Updates) -> ObjectRecord:
         if updates.name is not None:
             checked_container_name(updates.name, "catalog")
@@ -82,30 +82,6 @@ class Catalogs:
             self._keeps_fixed(before, properties)
             objects.alter(tx, before, name=updates.name, comment=updates.comment, properties=properties)
             return objects.present(tx, before.id)
-
-    def set_in_use(self, permit: Permit, in_use: bool) -> None:
-        with self.kernel.change(permit) as tx:
-            before = objects.present(tx, permit.node.id)
-            if before.in_use != in_use:
-                objects.alter(tx, before, in_use=in_use)
-
-    def drop(self, permit: Permit, *, force: bool) -> None:
-        """Forget a catalog with all it holds; without force only one that is out of use and empty."""
-        with self.kernel.change(permit) as tx:
-            record = objects.present(tx, permit.node.id)
-            if record.in_use and not force:
-                raise InUse(
-                    f"catalog '{clip(record.name)}' is in use",
-                    hint="disable it first, or use force",
-                    about=ObjectType.CATALOG,
-                )
-            if not force and objects.has_children(tx, record.id, ObjectType.SCHEMA):
-                raise NotEmpty(
-                    f"catalog '{clip(record.name)}' has schemas",
-                    hint="drop them first, or use force",
-                    about=ObjectType.CATALOG,
-                )
-            objects.drop(tx, record.id)
 
     # -- for the parts that work inside a catalog ---------------------------------------------------------------
 
