@@ -12,9 +12,11 @@ from headgate.decide import Op
 from headgate.model.objects import ObjectType
 from headgate.planning import ManifestIndex
 from headgate.steward.catalogs import Catalogs
+from headgate.steward.enforcement import Enforcement
 from headgate.steward.filesets import Filesets
 from headgate.steward.functions import Functions
 from headgate.steward.governance import Governance
+from headgate.steward.governed import Governed
 from headgate.steward.iceberg import Documents
 from headgate.steward.jobs import JobTemplates
 from headgate.steward.kernel import Kernel
@@ -40,6 +42,7 @@ from headgate.steward.tables import Tables
 from headgate.steward.tags import Tags
 from headgate.steward.tokens import Tokens
 from headgate.steward.views import Views
+from headgate.steward.workshop import Workshop
 from headgate.store import Store
 from headgate.sync.connections import Connection
 
@@ -66,9 +69,11 @@ class Steward:
         self.shapes = Shapes(self.catalogs)
         self.lenses = Lenses(self.kernel, self.shapes)
         self.tables = Tables(self.kernel, self.catalogs, self.lenses)
-        self.reads = Reads(self.lenses)
+        self.governed = Governed(store, ManifestIndex(folder=index_folder))
+        self.reads = Reads(self.kernel, self.lenses, self.governed, Enforcement(self.kernel))
         self.iceberg = Documents(self.kernel, self.tables, self.reads)
-        self.scans = Scans(self.iceberg, ManifestIndex(folder=index_folder))
+        self.scans = Scans(self.iceberg)
+        self.workshop = Workshop(self.kernel, self.shapes, self.reads.sights)
         self.partitions = Partitions(self.tables)
         self.statistics = Statistics(self.kernel, self.lenses)
         self.principals = Principals(self.kernel)

@@ -53,12 +53,12 @@ class Documents:
 
     def read(self, permit: Permit, circumstances: Circumstances) -> Loaded:
         """A table or view as the caller may see it."""
-        document = self.load(permit)
-        seen = self.reads.seen(permit, document)
+        seen = self.reads.load(permit, self.adapter(permit), circumstances)
         self.kernel.audit_read(
             permit,
-            snapshot=document.metadata.get("current-snapshot-id"),
-            restricted=True if seen.veil is not None else None,
+            snapshot=seen.document.metadata.get("current-snapshot-id"),
+            view=seen.view,
+            delegated=True if seen.restrictions is not None else None,
             **circumstances.told(),
         )
         return seen

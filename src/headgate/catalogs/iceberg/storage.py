@@ -29,6 +29,10 @@ INVARIANT: nothing else of a catalog's properties reaches pyiceberg, which would
 """
 
 
+_JAVA: Final = {"s3.region": "client.region"}
+"""What Java calls otherwise."""
+
+
 class _Kept:
     """The documents read lately, up to a number of bytes."""
 
@@ -66,6 +70,8 @@ class Storage:
             for key, value in properties.items()
             if (ours := _SETTINGS.get(key) or (key if key in _SETTINGS.values() else None))
         }
+        self.settings = {_JAVA.get(key, key): value for key, value in known.items()}
+        """The same for Iceberg's Java readers; may hold secrets."""
         if known.pop("s3.path-style-access", "").lower() == "false":
             known["s3.force-virtual-addressing"] = "true"
         self.io = PyArrowFileIO(known)
