@@ -21,6 +21,7 @@ from headgate.steward.iceberg import Documents
 from headgate.steward.jobs import JobTemplates
 from headgate.steward.kernel import Kernel
 from headgate.steward.leaves import Leaves
+from headgate.steward.lens_care import LensCare
 from headgate.steward.lenses import Lenses
 from headgate.steward.metalakes import Metalakes
 from headgate.steward.models import Models
@@ -36,6 +37,7 @@ from headgate.steward.roles import Roles
 from headgate.steward.scans import Scans
 from headgate.steward.schemas import Schemas
 from headgate.steward.shapes import Shapes
+from headgate.steward.sights import Sights
 from headgate.steward.statistics import Statistics
 from headgate.steward.syncs import Syncs
 from headgate.steward.tables import Tables
@@ -70,10 +72,13 @@ class Steward:
         self.lenses = Lenses(self.kernel, self.shapes)
         self.tables = Tables(self.kernel, self.catalogs, self.lenses)
         self.governed = Governed(store, ManifestIndex(folder=index_folder))
-        self.reads = Reads(self.kernel, self.lenses, self.governed, Enforcement(self.kernel))
+        self.sights = Sights(store, self.shapes)
+        self.reads = Reads(self.kernel, self.lenses, self.sights, self.governed, Enforcement(self.kernel))
         self.iceberg = Documents(self.kernel, self.tables, self.reads)
         self.scans = Scans(self.iceberg)
-        self.workshop = Workshop(self.kernel, self.shapes, self.reads.sights)
+        self.workshop = Workshop(self.kernel, self.sights)
+        self.care = LensCare(self.kernel, self.sights, self.governed)
+        self.iceberg.changed = self.care.changed
         self.partitions = Partitions(self.tables)
         self.statistics = Statistics(self.kernel, self.lenses)
         self.principals = Principals(self.kernel)
@@ -95,6 +100,7 @@ class Steward:
     def close(self) -> None:
         """Write what is still to be written, and stop."""
         self.scans.close()
+        self.care.close()
         self.kernel.close()
         self.catalogs.registry.close()
 

@@ -59,19 +59,19 @@ class Governed:
 
     # -- asked by readers ---------------------------------------------------------------------------------------
 
-    def document(self, sight: Sight, identity: Identity, also: Sequence[int] = ()) -> Document:
+    def document(self, sight: Sight, reader: Identity | None, also: Sequence[int] = ()) -> Document:
         """The governed document of a table over its current snapshot, or NotReady.
 
-        `also` are further snapshots that it shall be able to show.
+        `also` are further snapshots that it shall be able to show. Without a reader it is made ahead of time.
         """
-        self._used(sight, identity)
+        self._used(sight, reader)
         ready = ledger.snapshots(self.store, sight.object, sight.view, sight.shape)
         current = sight.metadata.get("current-snapshot-id")
         missing = 0
         for snapshot in dict.fromkeys((*also, *([] if current in (None, -1) else [current]))):
             if snapshot not in ready:
                 try:
-                    ready[snapshot] = self._govern(sight, snapshot, identity)
+                    ready[snapshot] = self._govern(sight, snapshot, reader)
                 except NotReady as waiting:
                     # All of them are asked for before anybody waits for the first.
                     missing += waiting.missing
@@ -79,9 +79,9 @@ class Governed:
             raise NotReady(missing)
         return self._document(sight, ready)
 
-    def withheld(self, sight: Sight, identity: Identity) -> Document:
+    def withheld(self, sight: Sight, reader: Identity) -> Document:
         """The governed document with as many snapshots as are ready; the others can only be planned by the server."""
-        self._used(sight, identity)
+        self._used(sight, reader)
         return self._document(sight, ledger.snapshots(self.store, sight.object, sight.view, sight.shape))
 
     def is_ready(self, sight: Sight, snapshot: int | None) -> bool:
@@ -89,7 +89,7 @@ class Governed:
         return snapshot in ledger.snapshots(self.store, sight.object, sight.view, sight.shape)
 
     def copies(
-        self, sight: Sight, snapshot: int, sources: Sequence[SourceFile], identity: Identity
+        self, sight: Sight, snapshot: int, sources: Sequence[SourceFile], reader: Identity | None
     ) -> dict[str, GovernedCopy]:
         """The copies of these files by the path of their source. NotReady if some are still to be made.
 
@@ -116,7 +116,7 @@ class Governed:
         if missing:
             if unfit:
                 ledger.anew(self.store, unfit)
-            self._used(sight, identity, fresh=True)
+            self._used(sight, reader, fresh=True)
             wanted = (ledger.Wanted(key, msgspec.json.encode(keys[key])) for key in missing)
             ledger.want(self.store, sight.object, sight.view, snapshot, sight.source, wanted)
             raise NotReady(len(missing))
@@ -136,11 +136,11 @@ class Governed:
 
     # -- inside -------------------------------------------------------------------------------------------------
 
-    def _govern(self, sight: Sight, snapshot: int, identity: Identity) -> bytes:
+    def _govern(self, sight: Sight, snapshot: int, reader: Identity | None) -> bytes:
         """Write the governed manifests of a snapshot whose copies are all there."""
         files = self.plan(sight, PlanRequest(snapshot_id=snapshot))
         originals, sources = parted(files)
-        copies = self.copies(sight, snapshot, sources, identity)
+        copies = self.copies(sight, snapshot, sources, reader)
         governed = govern_snapshot(
             sight.adapter.storage,
             sight.metadata,
@@ -176,25 +176,31 @@ class Governed:
             )
         return Document(location, storage.read(location))
 
-    def _used(self, sight: Sight, identity: Identity, *, fresh: bool = False) -> None:
+    def announce(self, sight: Sight, identity: Identity) -> None:
+        """Write down a view that somebody will have, so that copies can be made for it."""
+        ledger.announce(self.store, _record(sight, identity))
+
+    def _used(self, sight: Sight, reader: Identity | None, *, fresh: bool = False) -> None:
         """Write down that somebody has the view, now and then, and whenever work for it is asked for."""
         key, time_ = (sight.object, sight.view), time.monotonic()
-        if not fresh and time_ - self._seen.get(key, -_REMEMBERED) < _REMEMBERED:
+        if reader is None or (not fresh and time_ - self._seen.get(key, -_REMEMBERED) < _REMEMBERED):
             return
         if len(self._seen) > 100_000:
             self._seen.clear()
         self._seen[key] = time_
-        ledger.used(
-            self.store,
-            ledger.ViewRecord(
-                sight.object,
-                sight.view,
-                sight.seen.lens.id,
-                sight.folder,
-                msgspec.json.encode(identity),
-                now(),
-            ),
-        )
+        ledger.used(self.store, _record(sight, reader))
+
+
+def _record(sight: Sight, identity: Identity) -> ledger.ViewRecord:
+    return ledger.ViewRecord(
+        sight.object,
+        sight.view,
+        sight.seen.lens.id,
+        sight.catalog,
+        sight.folder,
+        msgspec.json.encode(identity),
+        now(),
+    )
 
 
 def parted(files: Plan) -> tuple[list[str], list[SourceFile]]:

@@ -46,6 +46,8 @@ class Documents:
         self.kernel = kernel
         self.tables = tables
         self.reads = reads
+        self.changed: Callable[[int], None] = lambda object: None
+        """Told of every table that was committed to."""
 
     def load(self, permit: Permit) -> Document:
         """The whole document, for Headgate itself; what goes to a caller comes from `read`."""
@@ -124,6 +126,9 @@ class Documents:
                             change.commit(tx, self._object(tx, commit))
                         if name is not None:
                             self._named(tx, commits[0].permit, name)
+                    for commit in commits:
+                        if commit.name is None:
+                            self.changed(commit.permit.node.id)
                     return [change.result for change in staged]
                 except Conflict as conflict:
                     if conflict.about != "commit" or attempt == _TRIES - 1:

@@ -74,6 +74,7 @@ class Reads:
         self,
         kernel: Kernel,
         lenses: Lenses,
+        sights: Sights,
         governed: Governed,
         enforcement: Enforcement,
         *,
@@ -83,7 +84,7 @@ class Reads:
         self.lenses = lenses
         self.governed = governed
         self.enforcement = enforcement
-        self.sights = Sights(kernel.store)
+        self.sights = sights
         self.patience = patience
         self._waiting = threading.Semaphore(MOST_WAITING)
 

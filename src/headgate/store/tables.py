@@ -314,6 +314,7 @@ lens_views = Table(
     Column("object", Id, primary_key=True, autoincrement=False),
     Column("view", String(64), primary_key=True),
     Column("lens", String(64), nullable=False),
+    Column("catalog", Id, nullable=False),
     Column("folder", Text, nullable=False),
     Column("identity", LargeBinary, nullable=False),
     Column("used_at", String(32), nullable=False),

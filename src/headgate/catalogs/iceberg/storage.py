@@ -4,10 +4,11 @@ import gzip
 import os
 import threading
 from collections import OrderedDict
+from datetime import datetime
 from typing import Any, Final
 
 import orjson
-from pyarrow.fs import FileSelector
+from pyarrow.fs import FileSelector, FileType
 from pyiceberg.io.pyarrow import PyArrowFileIO
 
 from headgate.model.errors import ConnectionFailed, IllegalArgument, NotFound
@@ -129,6 +130,18 @@ class Storage:
                 files.delete_dir(path)
         except OSError as error:
             raise _unreachable(error) from error
+
+    def files(self, folder: str) -> list[tuple[str, datetime | None]]:
+        """Every file below a place, and when it was written."""
+        scheme, netloc, path = PyArrowFileIO.parse_location(folder)
+        try:
+            found = self.io.fs_by_scheme(scheme, netloc).get_file_info(
+                FileSelector(path, allow_not_found=True, recursive=True)
+            )
+        except OSError as error:
+            raise _unreachable(error) from error
+        start = f"{scheme}://" if folder.startswith(f"{scheme}://") else ""
+        return [(f"{start}{info.path}", info.mtime) for info in found if info.type == FileType.File]
 
     def probe(self, location: str) -> None:
         """Make sure that files can be written here, by writing one."""

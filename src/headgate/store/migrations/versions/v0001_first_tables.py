@@ -124,6 +124,7 @@ def upgrade() -> None:
         ),
         sa.Column("view", sa.String(length=64), nullable=False),
         sa.Column("lens", sa.String(length=64), nullable=False),
+        sa.Column("catalog", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.Column("folder", sa.Text(), nullable=False),
         sa.Column("identity", sa.LargeBinary(), nullable=False),
         sa.Column("used_at", sa.String(length=32), nullable=False),
