@@ -39,6 +39,7 @@ from headgate.steward.syncs import Syncs
 from headgate.steward.tables import Tables
 from headgate.steward.tags import Tags
 from headgate.steward.tokens import Tokens
+from headgate.steward.vending import Vending
 from headgate.steward.views import Views
 from headgate.store import Store
 from headgate.sync.connections import Connection
@@ -69,6 +70,7 @@ class Steward:
         self.reads = Reads(self.lenses)
         self.iceberg = Documents(self.kernel, self.tables, self.reads)
         self.scans = Scans(self.iceberg, ManifestIndex(folder=index_folder))
+        self.vending = Vending(self.iceberg)
         self.partitions = Partitions(self.tables)
         self.statistics = Statistics(self.kernel, self.lenses)
         self.principals = Principals(self.kernel)

@@ -19,12 +19,19 @@ Json = dict[str, Any]
 
 SERVER_PLANNING: Final = {"scan-planning-mode": "server"}
 
+_WAYS: Final = frozenset({"vended-credentials", "remote-signing"})
+
 
 class Circumstances(msgspec.Struct, frozen=True, omit_defaults=True):
     """What a request says of itself besides what it asks for; kept for the audit."""
 
     delegation: str | None = None
     referenced_by: str | None = None
+
+    @property
+    def delegations(self) -> frozenset[str]:
+        """The ways of access to files that the client can use besides its own."""
+        return _WAYS.intersection(way.strip().lower() for way in (self.delegation or "").split(","))
 
     def told(self) -> dict[str, object]:
         return {key: clip(value, 500) for key, value in msgspec.to_builtins(self).items()}

@@ -9,12 +9,14 @@ from headgate.vending.credentials import StorageCredential
 from headgate.vending.errors import NoVending, TooManyFiles, Unscopable
 from headgate.vending.requests import Signed, SignRequest
 from headgate.vending.scope import Reach, Scope
+from headgate.vending.settings import Settings
 from headgate.vending.vendor import Vendor, Vendors
 
 __all__ = [
     "NoVending",
     "Reach",
     "Scope",
+    "Settings",
     "SignRequest",
     "Signed",
     "StorageCredential",
