@@ -102,19 +102,20 @@ def running() -> Iterator[Minio]:
     program = _program()
     folder = Path(tempfile.mkdtemp(prefix="headgate-minio-"))
     address, owner = f"127.0.0.1:{free_port()}", ("owner", secrets.token_hex(16))
-    process = subprocess.Popen(
-        [str(program), "server", "--quiet", "--address", address, str(folder / "data")],
-        env={
-            "PATH": os.environ["PATH"],
-            "HOME": str(folder),
-            "MINIO_ROOT_USER": owner[0],
-            "MINIO_ROOT_PASSWORD": owner[1],
-            "MINIO_BROWSER": "off",
-            "MINIO_UPDATE": "off",
-        },
-        stdout=(folder / "log").open("wb"),
-        stderr=subprocess.STDOUT,
-    )
+    with (folder / "log").open("wb") as log:
+        process = subprocess.Popen(
+            [str(program), "server", "--quiet", "--address", address, str(folder / "data")],
+            env={
+                "PATH": os.environ["PATH"],
+                "HOME": str(folder),
+                "MINIO_ROOT_USER": owner[0],
+                "MINIO_ROOT_PASSWORD": owner[1],
+                "MINIO_BROWSER": "off",
+                "MINIO_UPDATE": "off",
+            },
+            stdout=log,
+            stderr=subprocess.STDOUT,
+        )
     try:
         deadline = time.monotonic() + 60
         while True:
