@@ -48,6 +48,7 @@ _HEADERS: Final = frozenset(
         "x-amz-sdk-checksum-algorithm",
         "x-amz-decoded-content-length",
         "x-amz-mp-object-size",
+        "x-amz-te",
         "x-amz-trailer",
         "x-amz-user-agent",
         "x-amz-expected-bucket-owner",
