@@ -100,9 +100,9 @@ class AccessMatrix:
         for bound_to, privilege, action in system.gives:
             key = (types[bound_to], privilege, types[bits.type_of[action]])
             masks[key] = masks.get(key, 0) | bits.of[action]
-        for bound_to in types.values():
+        for at in types.values():
             for type, all in bits.all.items():
-                masks[bound_to, OWNERSHIP, types[type]] = all
+                masks[at, OWNERSHIP, types[type]] = all
         columns = dict.fromkeys(("bound_to", "privilege", "type"), pa.int32()) | {"gives": pa.int64()}
         return self.regions.frame(columns, ((*key, mask) for key, mask in masks.items()))
 
