@@ -9,12 +9,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from headgate.model.errors import Unsupported
 from headgate.model.objects import SCHEMA_SEPARATOR, ObjectType
 from headgate.model.privileges import Condition
 from headgate.pipelines.access_matrix import AccessMatrix
+from headgate.sync import at_scale
+from headgate.sync.at_scale import on_spark
 from headgate.sync.canonical import vocabulary
 from headgate.sync.capabilities import CANONICAL, Semantics
 from headgate.sync.connectors import all_capabilities
+from headgate.sync.diff import diff
 from headgate.sync.effective import Effective, effective
 from headgate.sync.facts import Fact, Facts, Grant, Kind, Known, Member, Owner, Present, Principal, Securable
 from headgate.sync.plan import shifts
@@ -160,3 +164,82 @@ def test_spark_and_memory_agree_on_every_row_and_on_the_difference(spark: Any, o
             assert len(found[question]) == len(wanted), f"{question}: a row is there twice"
         assert matrix.count(0) == len(expected["first"])
         assert matrix.count_beyond(1, 0) == len(expected["more in the second"])
+
+
+ANN, BOB, CY = (Principal(Kind.USER, name) for name in ("ann", "bob", "cy"))
+TEAM, READER = Principal(Kind.GROUP, "team"), Principal(Kind.ROLE, "reader")
+LAKE = Securable(T.CATALOG, ("lake",))
+SALES = Securable(T.SCHEMA, ("lake", "sales"))
+INNER = Securable(T.SCHEMA, ("lake", OUTER(("sales", "eu"))))
+ORDERS = Securable(T.TABLE, ("lake", "sales", "orders"))
+REFUNDS = Securable(T.TABLE, ("lake", "sales", "refunds"))
+VISITS = Securable(T.TABLE, (*INNER.path, "visits"))
+AMOUNT = Securable(T.COLUMN, (*ORDERS.path, "amount"))
+
+
+def test_a_small_lake_by_hand(spark: Any) -> None:
+    """Ann reads through team and reader but not refunds, which are denied to her; Bob lacks the use of the schema; Cy owns."""
+    before = Facts(
+        {
+            *map(Present, (SALES, INNER, ORDERS, REFUNDS, VISITS, AMOUNT)),
+            *map(Known, (ANN, BOB, CY)),
+            Member(TEAM, ANN),
+            Member(READER, TEAM),
+            Grant(READER, LAKE, "USE_CATALOG"),
+            Grant(READER, SALES, "USE_SCHEMA"),
+            Grant(READER, SALES, "SELECT_TABLE"),
+            Grant(ANN, REFUNDS, "SELECT_TABLE", Condition.DENY),
+            Grant(BOB, LAKE, "USE_CATALOG"),
+            Grant(BOB, ORDERS, "SELECT_TABLE"),
+            Grant(ANN, AMOUNT, "SELECT_TABLE"),
+            Owner(INNER, CY),
+        }
+    )
+    # The denial goes, and Bob takes the role in place of the table; Cy may use the catalog.
+    after = before.changed(
+        add={Member(READER, BOB), Grant(CY, LAKE, "USE_CATALOG")},
+        remove={Grant(ANN, REFUNDS, "SELECT_TABLE", Condition.DENY), Grant(BOB, ORDERS, "SELECT_TABLE")},
+    )
+    relations = Relations((before, CANON), (after, CANON))
+    with AccessMatrix(spark, relations.tables) as matrix:
+        found = answers(matrix)
+    ways = [(LAKE, "catalog.use"), (SALES, "schema.use"), (INNER, "schema.use")]
+    ann = [*ways, (ORDERS, "table.read"), (VISITS, "table.read"), (AMOUNT, "column.read")]
+    mine = {(str(ANN), object_key(object), action) for object, action in ann}
+    assert sorted(found["first"]) == sorted(mine | {(str(BOB), object_key(LAKE), "catalog.use")})
+    assert found["more in the first"] == []
+    gained = [row for row in found["more in the second"] if row[0] != str(CY)]
+    assert sorted(gained) == sorted(
+        [(str(ANN), object_key(REFUNDS), "table.read")]
+        + [(str(BOB), object_key(table), "table.read") for table in (ORDERS, REFUNDS, VISITS)]
+    )
+    cy = {row[1:] for row in found["more in the second"] if row[0] == str(CY)}
+    assert (object_key(VISITS), "table.drop") in cy
+    assert (object_key(INNER), "schema.create_table") in cy
+    assert {object for object, _ in cy} == {object_key(VISITS), object_key(INNER)}
+
+
+def test_a_difference_is_the_same_by_either_judge(spark: Any) -> None:
+    source = Facts(
+        {Known(ANN), Grant(ANN, LAKE, "USE_CATALOG"), Grant(ANN, SALES, "USE_SCHEMA"), Owner(ORDERS, BOB)}
+    )
+    target = source.changed(
+        add={Grant(ANN, SALES, "MODIFY_TABLE"), Present(REFUNDS)}, remove={Owner(ORDERS, BOB)}
+    )
+    assert diff(source, target, CANON.natives, judge=on_spark(spark)) == diff(source, target, CANON.natives)
+
+
+def test_what_is_too_much_to_list_is_refused_with_its_size(
+    spark: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(at_scale, "MOST", 2)
+    source = Facts(
+        {
+            Grant(ANN, LAKE, "USE_CATALOG"),
+            Grant(ANN, LAKE, "USE_SCHEMA"),
+            Grant(ANN, SALES, "MODIFY_TABLE"),
+            Present(ORDERS),
+        }
+    )
+    with pytest.raises(Unsupported, match="gain 5 and lose 0"):
+        on_spark(spark)(source, Facts(), CANON)
