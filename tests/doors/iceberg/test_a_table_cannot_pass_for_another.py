@@ -67,7 +67,17 @@ def test_a_document_that_claims_the_place_of_another_does_not_either(
     api: Api, secret: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As a server that somebody federated could answer: its table is said to lie where the other one does."""
-    assert create(api, "bait", "bob", schema=swapped()).status_code == 200
+    assert create(api, "bait", "bob").status_code == 200
+    first, second = SCHEMA["fields"]
+    renamed = {**SCHEMA, "schema-id": 1, "fields": [first, {**second, "name": "other"}]}
+    commit = {
+        "requirements": [],
+        "updates": [
+            {"action": "add-schema", "schema": renamed},
+            {"action": "set-current-schema", "schema-id": -1},
+        ],
+    }
+    assert api("bob", "POST", f"{TABLES}/bait", commit).status_code == 200
     honest = Native.document
 
     def lying(self: Native, at: Any) -> Document:
