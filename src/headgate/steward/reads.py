@@ -1,5 +1,6 @@
 """Reads of tables: what the caller sees of one, told the same way to whoever loads, plans or writes."""
 
+import hashlib
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
@@ -54,7 +55,7 @@ class Reads:
         veil = self.veil(permit, document.metadata) if permit.ref.type is ObjectType.TABLE else None
         if veil is None:
             return Loaded(document, {}, None)
-        return Loaded(Document(document.location, veiled(document.metadata, veil)), SERVER_PLANNING, veil)
+        return Loaded(Document(_withheld(document), veiled(document.metadata, veil)), SERVER_PLANNING, veil)
 
     def check_writable(self, permit: Permit, document: Document, updates: Sequence[Json] = ()) -> None:
         """Refuse to write a table of which the writer does not see everything.
@@ -77,6 +78,12 @@ class Reads:
                 hint="ask its owner for all of it",
                 about=ObjectType.TABLE,
             )
+
+
+def _withheld(document: Document) -> str:
+    """A place where nothing lies, another one for each document: the real one names every file of the table."""
+    seal = hashlib.sha256(str(document.location).encode()).hexdigest()[:32]
+    return f"{document.metadata['location']}/metadata/withheld-{seal}.metadata.json"
 
 
 def veiled(metadata: Json, veil: Veil) -> Json:

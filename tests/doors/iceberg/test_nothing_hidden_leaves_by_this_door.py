@@ -35,7 +35,10 @@ SECRETS = ("SSN-7f3a-0001", "SSN-7f3a-0002", "SSN-7f3a-0003")
 MAILS = ("ann.k@q7.io", "bob.l@q7.io", "eve.m@q7.io")
 NAMED = ("ssn", "doc-of-a-number", "past-of-a-number")
 """What names the hidden column: itself, its comment, what it was called before."""
-WHOLE = ("424242", "989898", "51505150", "stats-3e5f.puffin", "former-3e5f.metadata.json", "list-1.avro")
+WHOLE = (
+    *("424242", "989898", "51505150", "stats-3e5f.puffin"),
+    *("former-3e5f.metadata.json", "v1.metadata.json", "list-1.avro"),
+)
 """Counts, sizes, statistics and documents that are of the whole table."""
 
 ROWS = "policy: by-region\non: lake.cat.s.t\nto: [user:ann]\nrows: region = 'EU'\n"
