@@ -34,11 +34,16 @@ class IcebergLake:
 
 
 @contextmanager
-def iceberg_lake(home: Path) -> Iterator[IcebergLake]:
+def iceberg_lake(home: Path, properties: dict[str, str] | None = None) -> Iterator[IcebergLake]:
     with running(home, "--service-admins", "admin", "--warehouse", str(home / "warehouse")) as server:
         lake = IcebergLake(server, home)
         server.must(lake.token, "POST", "/api/metalakes", {"name": "lake"})
-        catalog = {"name": "cat", "type": "relational", "provider": "lakehouse-iceberg"}
+        catalog = {
+            "name": "cat",
+            "type": "relational",
+            "provider": "lakehouse-iceberg",
+            "properties": properties or {},
+        }
         server.must(lake.token, "POST", "/api/metalakes/lake/catalogs", catalog)
         assert lake.ask("POST", "/namespaces", {"namespace": ["s"]}).status_code == 200
         yield lake
