@@ -97,7 +97,7 @@ class Vending:
         if not scope:
             raise _nothing(permit)
         # Files that are many fit no policy: they are checked one by one, and the session holds for the table.
-        own = adapter.given_folders(document) if scope.files else ()
+        own = adapter.given_folders(adapter.document(place_of(permit))) if scope.files else ()
         session = Scope(folders=(*scope.folders, *own), write=scope.write)
         signed = vendor.sign(request, scope, session=session, name=permit.identity.user)
         self.kernel.audit_read(
