@@ -95,7 +95,7 @@ class TableCatalog(Catalog, Protocol):
     def alter_table(self, at: Place, changes: tuple[TableChange, ...]) -> Staged[LoadedTable]:
         """Prepare changes of a table. A new name needs nothing here where names are kept in the object rows."""
 
-    def drop_table(self, at: Place, *, purge: bool) -> Staged[LoadedTable]:
+    def drop_table(self, at: Place, *, purge: bool) -> Staged[None]:
         """Prepare to forget a table; `purge` deletes its files as well, once it is forgotten."""
 
     def partitions(self, at: Place) -> list[Partition]:
