@@ -193,7 +193,9 @@ def compared(found: Found, idle: float) -> list[dict[str, Any]]:
     goals += [(f"{case}: 2 workers ÷ fixture", p50(case, WORKERS, FIXTURE), 1.5) for case in loads]
     goals += [(f"{case}: authorisation on ÷ off", p50(case, ON, OFF), 1.1) for case in found]
     goals += [("idle server, MB", idle, 200)]
-    return [{"goal": name, "found": value, "at most": most, "met": value <= most} for name, value, most in goals]
+    return [
+        {"goal": name, "found": value, "at most": most, "met": value <= most} for name, value, most in goals
+    ]
 
 
 def show(found: Found, goals: list[dict[str, Any]]) -> None:
@@ -206,7 +208,9 @@ def show(found: Found, goals: list[dict[str, Any]]) -> None:
             table.add_row(case, name, *numbers, f"{result['per_second']:.0f}", f"{ratio:.2f}")
     aims = Table("goal", "found", "at most", "")
     for goal in goals:
-        aims.add_row(goal["goal"], f"{goal['found']:.2f}", f"{goal['at most']}", "met" if goal["met"] else "MISSED")
+        aims.add_row(
+            goal["goal"], f"{goal['found']:.2f}", f"{goal['at most']}", "met" if goal["met"] else "MISSED"
+        )
     console = Console()
     console.print(table)
     console.print(aims)

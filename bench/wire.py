@@ -44,7 +44,10 @@ class Target:
             **self.headers,
             **headers,
         }
-        lines = [f"{method} {urlsplit(self.url).path}{path} HTTP/1.1", *(f"{k}: {v}" for k, v in told.items())]
+        lines = [
+            f"{method} {urlsplit(self.url).path}{path} HTTP/1.1",
+            *(f"{k}: {v}" for k, v in told.items()),
+        ]
         return "\r\n".join([*lines, "", ""]).encode() + content
 
 
@@ -75,7 +78,9 @@ class Connection:
                 return False
             self._head = end + 4
             told = self._headers()
-            self._length = None if "chunked" in told.get("transfer-encoding", "") else int(told["content-length"])
+            self._length = (
+                None if "chunked" in told.get("transfer-encoding", "") else int(told["content-length"])
+            )
         if self._length is None:
             return self._received.endswith(b"\r\n0\r\n\r\n")
         return len(self._received) >= self._head + self._length

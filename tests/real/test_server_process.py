@@ -57,6 +57,14 @@ def test_development_mode_does_not_answer_through_a_proxy_or_another_name(tmp_pa
             assert server.ask("ann", "GET", "/api/metalakes", headers=headers).status_code == 403
 
 
+def test_a_client_that_offers_another_protocol_is_answered_in_this_one(tmp_path: Path) -> None:
+    offer = {"Connection": "Upgrade, HTTP2-Settings", "Upgrade": "h2c", "HTTP2-Settings": "AAEAAEAA"}
+    with running(tmp_path, "--dev") as server:
+        made = server.ask("admin", "POST", "/api/metalakes", {"name": "lake"}, headers=offer)
+        assert made.status_code == 200, "the body was read, not taken for the other protocol's"
+        assert server.ask("admin", "GET", "/api/metalakes/lake").status_code == 200
+
+
 def test_a_port_that_is_taken_is_said_plainly(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])

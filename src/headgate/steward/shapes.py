@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from headgate.catalogs.interface import IcebergCatalog, Place
+from headgate.catalogs.interface import Place, holds_documents
 from headgate.decide import Authority, Node
 from headgate.decide.shape import Shape
 from headgate.model.errors import HeadgateError
@@ -33,7 +33,7 @@ class Shapes:
         catalog = next(level for level in levels if level.type is ObjectType.CATALOG)
         try:
             adapter = self.catalogs.opened(catalog)
-            if not isinstance(adapter, IcebergCatalog):
+            if not holds_documents(adapter):
                 return None
             document = adapter.document(place(authority, table))
         except HeadgateError:
