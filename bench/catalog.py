@@ -39,7 +39,7 @@ SCHEMA = {
     "schema-id": 0,
     "fields": [{"id": n, "name": f"c{n}", "type": "long", "required": False} for n in range(1, 21)],
 }
-USERS = 200
+USERS, FEW_USERS = 200, 20
 CLIENTS = (1, 16)
 TABLES = [{"name": f"t{client}", "schema": SCHEMA} for client in range(max(CLIENTS))]
 UNCHECKED = [sys.executable, "-m", "bench.unchecked"]
@@ -98,7 +98,7 @@ def rounds(servers: list[Server], requests: int, repeat: int) -> Found:
     return found
 
 
-def governed(lake: IcebergLake, home: Path) -> str:
+def governed(lake: IcebergLake, home: Path, users: int) -> str:
     """A token of a user whose right to the tables comes from one role among many."""
     root = "/api/metalakes/lake"
     wanted = (
@@ -114,7 +114,7 @@ def governed(lake: IcebergLake, home: Path) -> str:
         }
         for type, name, privileges in wanted
     ]
-    for n in range(USERS):
+    for n in range(users):
         lake.server.must(lake.token, "POST", f"{root}/users", {"name": f"user{n}"})
         lake.server.must(
             lake.token, "POST", f"{root}/roles", {"name": f"role{n}", "securableObjects": grants}
@@ -133,7 +133,7 @@ def memory(pid: int) -> float:
 
 
 @contextmanager
-def everyone(folder: Path) -> Iterator[tuple[list[Server], float]]:
+def everyone(folder: Path, users: int) -> Iterator[tuple[list[Server], float]]:
     """All servers, each with the tables, and the memory of one that has nothing to do."""
     home = folder / "lake"
     with ExitStack() as open:
@@ -143,7 +143,7 @@ def everyone(folder: Path) -> Iterator[tuple[list[Server], float]]:
         for table in TABLES:
             created = lake.ask("POST", "/namespaces/s/tables", table)
             assert created.status_code == 200, created.text
-        token = {"Authorization": f"Bearer {governed(lake, home)}"}
+        token = {"Authorization": f"Bearer {governed(lake, home, users)}"}
         flags = ("--service-admins", "admin", "--warehouse", str(home / "warehouse"))
         paths = f"{os.getcwd()}:{os.environ.get('PYTHONPATH', '')}"
         off = open.enter_context(running(home, *flags, command=UNCHECKED, PYTHONPATH=paths))
@@ -164,13 +164,16 @@ def everyone(folder: Path) -> Iterator[tuple[list[Server], float]]:
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--quick", action="store_true", help="fewer requests")
+    options.add_argument("--quick", action="store_true", help="fewer users, requests and rounds")
     options.add_argument("--requests", type=int, help="loads of a round")
     options.add_argument("--rounds", type=int)
     given = options.parse_args()
-    requests = given.requests or (500 if given.quick else 3000)
-    repeat = given.rounds or (3 if given.quick else 5)
-    with tempfile.TemporaryDirectory() as folder, everyone(Path(folder)) as (servers, idle):
+    requests = given.requests or (300 if given.quick else 3000)
+    repeat = given.rounds or (2 if given.quick else 5)
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        everyone(Path(folder), FEW_USERS if given.quick else USERS) as (servers, idle),
+    ):
         for server in servers:
             assert server.columns() == [field["name"] for field in SCHEMA["fields"]], server.name
             storm(server.target, server.load, requests * 2, 16)

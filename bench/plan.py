@@ -271,7 +271,8 @@ def run(sizes: list[int], repeat: int, *, spark: bool, folder: Path) -> tuple[li
         first_ms = http_cases(server, "first", first, 1)["http_cold_ms"]
         session = open.enter_context(spark_session(server)) if spark else None
         if session is not None:
-            spark_cases(session, "first", first, 3)
+            # Java compiles what it has done often enough.
+            spark_cases(session, "first", first, 2 * repeat)
         rows = []
         for size in random.sample(sizes, len(sizes)):
             table = forge_table(forged / f"t{size}", size)

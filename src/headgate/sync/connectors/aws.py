@@ -1,15 +1,14 @@
 """Calls to AWS through boto3 clients: paged lists, the service's own errors, and waits when it is too busy."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
+
+import boto3
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError
 
 from headgate.model.errors import ConnectionFailed, HeadgateError
 from headgate.sync.connectors.pacing import Busy, Pacing
-
-if TYPE_CHECKING:
-    import boto3
-
-# The libraries of AWS are large: only who connects there loads them, not every server that knows what could be held there.
 
 _BUSY: Final = frozenset(
     {
@@ -45,10 +44,8 @@ class Aws:
         self.pacing = pacing or Pacing()
 
     @classmethod
-    def of(cls, session: "boto3.Session", pacing: Pacing | None = None, endpoint: str | None = None) -> "Aws":
+    def of(cls, session: boto3.Session, pacing: Pacing | None = None, endpoint: str | None = None) -> "Aws":
         """The clients of a session, at the usual address or at one endpoint for all."""
-        from botocore.config import Config
-
         # One place waits and asks again; two of them would multiply.
         config = Config(retries={"total_max_attempts": 1})
         services = ("lakeformation", "glue", "iam")
@@ -60,8 +57,6 @@ class Aws:
 
     def once(self, service: str, operation: str, **arguments: Any) -> Any:
         """One request. Busy, if the service asks for patience."""
-        from botocore.exceptions import BotoCoreError, ClientError
-
         try:
             return getattr(self.clients[service], operation)(**arguments)
         except ClientError as error:
