@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any, Final, Generic, Protocol, TypeGuard, TypeVar, runtime_checkable
 
 import msgspec
-from pyiceberg.io import FileIO
 
+from headgate.catalogs.iceberg.storage import Storage
 from headgate.model.objects import ObjectType
 from headgate.model.tables import LoadedTable, Partition, TableChange, TableDefinition
 from headgate.store import Write
@@ -106,14 +106,23 @@ class TableCatalog(Catalog, Protocol):
 class IcebergCatalog(TableCatalog, Protocol):
     """A catalog whose tables and views are Iceberg documents, so that Iceberg's own clients can work with them."""
 
+    properties: dict[str, str]
+    """As they were declared, secrets included."""
+
     def document(self, at: Place) -> Document:
         """The current document of a table or view."""
 
-    def files(self, at: Place) -> FileIO:
-        """The storage that a table's files lie in."""
+    storage: Storage
+    """Where the files of its tables lie."""
+
+    def governed_folder(self, document: Document) -> str:
+        """The folder for what views of a table leave of it: inside no table's own, so no table's credential reaches it."""
 
     def own_folders(self, document: Document) -> tuple[str, ...]:
         """Where the files of a table may lie, in the one spelling of `locations.normal`."""
+
+    def given_folders(self, document: Document) -> tuple[str, ...]:
+        """The folders of a table that clients may be given access to, because nothing else lies in them."""
 
     def new_document(self, at: Place, definition: dict[str, Any]) -> Document:
         """What a table or view made from a create request would be; nothing is written."""

@@ -6,6 +6,9 @@ from typing import Final
 from headgate.model.errors import IllegalArgument
 from headgate.model.objects import clip
 
+GOVERNED: Final = "_headgate"
+"""The folder of a warehouse that holds what views leave of tables; no table lies in one."""
+
 _SCHEMES: Final = frozenset({"file", "s3"})
 _PLAIN: Final = re.compile(r"[\w.=@+\- ]+", re.ASCII)
 _UNSAFE: Final = re.compile(r"[^A-Za-z0-9_-]+")
@@ -61,3 +64,9 @@ def normal(place: str) -> str:
         if place.startswith(alias):
             return "s3://" + place.removeprefix(alias)
     return place
+
+
+def more_places(properties: dict[str, str]) -> list[str]:
+    """The property `allowed-locations`: folders besides a catalog's own in which its tables may lie."""
+    listed = [text.strip() for text in properties.get("allowed-locations", "").split(",")]
+    return [checked_warehouse(text) for text in listed if text]

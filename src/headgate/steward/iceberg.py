@@ -46,6 +46,8 @@ class Documents:
         self.kernel = kernel
         self.tables = tables
         self.reads = reads
+        self.changed: Callable[[int], None] = lambda object: None
+        """Told of every table that was committed to."""
 
     def load(self, permit: Permit) -> Document:
         """The whole document, for Headgate itself; what goes to a caller comes from `read`."""
@@ -53,12 +55,12 @@ class Documents:
 
     def read(self, permit: Permit, circumstances: Circumstances) -> Loaded:
         """A table or view as the caller may see it."""
-        document = self.load(permit)
-        seen = self.reads.seen(permit, document)
+        seen = self.reads.load(permit, self.adapter(permit), circumstances)
         self.kernel.audit_read(
             permit,
-            snapshot=document.metadata.get("current-snapshot-id"),
-            restricted=True if seen.veil is not None else None,
+            snapshot=seen.document.metadata.get("current-snapshot-id"),
+            view=seen.view,
+            delegated=True if seen.restrictions is not None else None,
             **circumstances.told(),
         )
         return seen
@@ -124,6 +126,9 @@ class Documents:
                             change.commit(tx, self._object(tx, commit))
                         if name is not None:
                             self._named(tx, commits[0].permit, name)
+                    for commit in commits:
+                        if commit.name is None:
+                            self.changed(commit.permit.node.id)
                     return [change.result for change in staged]
                 except Conflict as conflict:
                     if conflict.about != "commit" or attempt == _TRIES - 1:
