@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
+from typing import Any, Final, Generic, Protocol, TypeGuard, TypeVar, runtime_checkable
 
 import msgspec
 
@@ -143,3 +143,24 @@ class IcebergCatalog(TableCatalog, Protocol):
 
     def drop_view(self, at: Place) -> None:
         """Remove a view from the system behind the catalog."""
+
+
+_kinds: Final[dict[tuple[type, type], bool]] = {}
+"""Remembered by class: to compare all methods for every request would cost more than the request."""
+
+
+def holds_tables(catalog: Catalog) -> TypeGuard[TableCatalog]:
+    """Whether a catalog holds tables."""
+    return _is(catalog, TableCatalog)
+
+
+def holds_documents(catalog: Catalog) -> TypeGuard[IcebergCatalog]:
+    """Whether the tables of a catalog are Iceberg documents."""
+    return _is(catalog, IcebergCatalog)
+
+
+def _is(catalog: Catalog, kind: type) -> bool:
+    key = (type(catalog), kind)
+    if key not in _kinds:
+        _kinds[key] = isinstance(catalog, kind)
+    return _kinds[key]

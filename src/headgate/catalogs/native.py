@@ -193,8 +193,7 @@ class Native(Kept):
         return Staged(told, staged.commit, staged.abandon, staged.finish)
 
     def _pointer(self, at: Place) -> str:
-        with self.store.read() as read:
-            location = pointers.location(read, at.object)
+        location = pointers.location(self.store, at.object)
         if location is None:
             raise HeadgateError(
                 f"{at.type} '{clip(at.name)}' has no metadata", hint="drop it and create it again"

@@ -3,7 +3,7 @@
 from typing import Final
 
 from headgate.catalogs import Catalog, Registry
-from headgate.catalogs.interface import IcebergCatalog
+from headgate.catalogs.interface import holds_documents
 from headgate.catalogs.registry import CatalogDefinition, new_folder
 from headgate.decide import Authority, Node, Op, visible
 from headgate.model.errors import AlreadyExists, IllegalArgument
@@ -162,7 +162,7 @@ class Catalogs(Containers):
 
 def _check_storage(catalog: Catalog, properties: dict[str, str]) -> None:
     """What a catalog says of giving out access to its storage must make sense before it is kept."""
-    if isinstance(catalog, IcebergCatalog):
+    if holds_documents(catalog):
         Settings.of(properties)
 
 

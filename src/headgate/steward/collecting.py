@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 
 from headgate.catalogs.iceberg.storage import Storage
-from headgate.catalogs.interface import IcebergCatalog
+from headgate.catalogs.interface import holds_documents
 from headgate.catalogs.locations import normal
 from headgate.decide import Authority, Node
 from headgate.lenses.copies import GovernedCopy
@@ -185,7 +185,7 @@ class Collector:
 
     def _storage(self, catalog: Node) -> Storage | None:
         adapter = self.sights.shapes.catalogs.opened(catalog)
-        return adapter.storage if isinstance(adapter, IcebergCatalog) else None
+        return adapter.storage if holds_documents(adapter) else None
 
 
 def _copy(body: bytes | None) -> GovernedCopy | None:

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import msgspec
 
-from headgate.catalogs.interface import Document, IcebergCatalog, Place, Staged
+from headgate.catalogs.interface import Document, IcebergCatalog, Place, Staged, holds_documents
 from headgate.catalogs.rest import RestIceberg
 from headgate.model.errors import Conflict, IllegalArgument, Unsupported
 from headgate.model.objects import ObjectType, checked_name, clip
@@ -177,7 +177,7 @@ class Documents:
     def adapter(self, permit: Permit) -> IcebergCatalog:
         """The catalog of a permit, if its tables are Iceberg documents."""
         adapter = self.tables.adapter(permit)
-        if not isinstance(adapter, IcebergCatalog):
+        if not holds_documents(adapter):
             raise Unsupported(
                 "this catalog does not hold Iceberg tables",
                 hint="use a catalog of provider lakehouse-iceberg",

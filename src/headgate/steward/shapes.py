@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import orjson
 
-from headgate.catalogs.interface import IcebergCatalog, Place
+from headgate.catalogs.interface import Place, holds_documents
 from headgate.decide import Authority, Node
 from headgate.decide.shape import Shape
 from headgate.model.errors import HeadgateError
@@ -35,7 +35,7 @@ class Shapes:
             return self._at[table.id, location]
         try:
             adapter = self.catalogs.opened(catalog_of(authority, table))
-            if not isinstance(adapter, IcebergCatalog):
+            if not holds_documents(adapter):
                 return None
             document = adapter.document(place(authority, table))
         except HeadgateError:

@@ -10,7 +10,7 @@ from typing import Any, Final
 import msgspec
 import structlog
 
-from headgate.catalogs.interface import Document, IcebergCatalog
+from headgate.catalogs.interface import Document, IcebergCatalog, holds_documents
 from headgate.decide import Authority, Node
 from headgate.language.errors import LoweringError
 from headgate.language.masks.python import Secrets
@@ -128,7 +128,7 @@ class Sights:
         is told goes into work, never to a client.
         """
         adapter = self.shapes.catalogs.opened(catalog_of(authority, table))
-        if not isinstance(adapter, IcebergCatalog):
+        if not holds_documents(adapter):
             return None
         if location is None:
             document = adapter.document(place(authority, table))
