@@ -184,7 +184,9 @@ def test_a_table_that_cannot_be_read_is_told_without_any_value(
 ) -> None:
     secret = "ann.secret@example.org"
     spark.createDataFrame([(secret,)], "email string").createOrReplaceTempView("plain")
-    spark.sql("CREATE OR REPLACE TEMP VIEW broken AS SELECT CAST(raise_error(email) AS STRING) AS email FROM plain")
+    spark.sql(
+        "CREATE OR REPLACE TEMP VIEW broken AS SELECT CAST(raise_error(email) AS STRING) AS email FROM plain"
+    )
     with caplog.at_level(logging.INFO), pytest.raises(SampleFailed) as failed:
         classify(spark, ("broken",))
     good = classify(spark, ("plain",))

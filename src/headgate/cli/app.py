@@ -10,6 +10,7 @@ from headgate import __version__
 from headgate.cli import (
     audit,
     catalog,
+    classify,
     decisions,
     governance,
     grants,
@@ -48,6 +49,7 @@ for _noun in (owner, tag, policy, audit, sync):
 decisions.register(app)
 governance.register(app)
 trials.register(app)
+classify.register(app)
 
 
 def _version(asked: bool) -> None:

@@ -53,11 +53,14 @@ class Documents:
 
     def read(self, permit: Permit, circumstances: Circumstances) -> Loaded:
         """A table or view as the caller may see it."""
-        document = self.load(permit)
+        adapter = self.adapter(permit)
+        document = adapter.document(place_of(permit))
         seen = self.reads.seen(permit, document)
+        table = permit.ref.type is ObjectType.TABLE
         self.kernel.audit_read(
             permit,
             snapshot=document.metadata.get("current-snapshot-id"),
+            folders=list(adapter.own_folders(document)) if table else None,
             restricted=True if seen.veil is not None else None,
             **circumstances.told(),
         )

@@ -19,13 +19,14 @@ from headgate.catalogs.interface import Document, IcebergCatalog
 from headgate.model import errors as e
 from headgate.model.objects import clip
 from headgate.planning import ManifestIndex, Plan, PlanRequest, Veil, Within
+from headgate.planning.fingerprints import fingerprints
 from headgate.planning.plan import FILES_PER_TASK
 from headgate.planning.tokens import view_digest
 from headgate.steward.iceberg import Documents
 from headgate.steward.permits import Permit
 from headgate.steward.reads import Circumstances
 from headgate.steward.tables import place_of
-from headgate.store import keys, plans
+from headgate.store import keys, plan_files, plans
 
 PATIENCE: Final = 2.0
 """Seconds that a client waits for its plan before it is told to come back for it."""
@@ -131,15 +132,26 @@ class Scans:
             )
             _check_conforms(permit, made, now.veil)
             members = self._members(permit, made)
+            named = self._named(permit, made) if now.veil is not None else None
         self.kernel.audit_read(
             permit,
             **_said(made),
+            folders=list(now.within.folders),
+            restricted=True if now.veil is not None else None,
+            named=named,
             files=made.file_count,
             bytes=made.total_bytes,
             records=made.total_records,
             **circumstances.told(),
         )
         return members
+
+    def _named(self, permit: Permit, made: Plan) -> str:
+        """Keep which files a plan under a restricted lens names: whoever reads others of the table was not given them."""
+        files = fingerprints(made).astype(">u8").tobytes()
+        digest = hashlib.sha256(files).hexdigest()
+        plan_files.keep(self.kernel.store, permit.ref.metalake, digest, files)
+        return digest
 
     def _members(self, permit: Permit, made: Plan) -> bytes:
         if made.file_count <= FILES_PER_TASK:

@@ -215,6 +215,16 @@ plans = Table(
     comment="Scan plans that took longer than a client waits: asked for again by whoever asked first, of any process",
 )
 
+plan_files = Table(
+    "plan_files",
+    metadata,
+    Column("metalake", Name, primary_key=True),
+    Column("digest", String(64), primary_key=True),
+    Column("files", LargeBinary, nullable=False),
+    Column("at", String(32), nullable=False),
+    comment="The files that plans under a restricted lens named, as fingerprints; one row for each set of files",
+)
+
 answers = Table(
     "answers",
     metadata,

@@ -84,6 +84,16 @@ def upgrade() -> None:
         batch_op.create_index("ix_objects_metalake_type", ["metalake", "type"], unique=False)
 
     op.create_table(
+        "plan_files",
+        sa.Column("metalake", sa.String(length=512), nullable=False),
+        sa.Column("digest", sa.String(length=64), nullable=False),
+        sa.Column("files", sa.LargeBinary(), nullable=False),
+        sa.Column("at", sa.String(length=32), nullable=False),
+        sa.PrimaryKeyConstraint("metalake", "digest", name=op.f("pk_plan_files")),
+        comment="The files that plans under a restricted lens named, as fingerprints; one row for each set of files",
+    )
+
+    op.create_table(
         "plans",
         sa.Column("id", sa.String(length=64), nullable=False),
         sa.Column("object", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
