@@ -2,19 +2,17 @@
 
 import datetime as dt
 import gzip
-import hashlib
 import itertools
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from headgate.pipelines.reconcile import Evidence, Loss, Outcome, Terms, gather, reconcile
 from headgate.pipelines.reconcile.access_logs import read_logs
 from headgate.pipelines.reconcile.sessions import session_name
-from headgate.planning.fingerprints import fingerprint
+from headgate.planning.fingerprints import fingerprints
 from tests.pipelines.golden_logs import minio_line, s3_line
 
 pytestmark = [
@@ -48,18 +46,13 @@ def event(
     }  # fmt: skip
 
 
-def named(*paths: str) -> tuple[str, bytes]:
-    data = np.array(sorted(map(fingerprint, paths)), ">u8").tobytes()
-    return hashlib.sha256(data).hexdigest(), data
-
-
-DIGEST, PRINTS = named(*FILES[:2])
+VIEW, PRINTS = "abc", fingerprints(FILES[:2])
 EVENTS = [
     event("ann", 0),
     event("ann", 0.1, "read_table", files=3),
     event("ann", 5, report="scan-report", told={"snapshot": 1}),
-    event(EVE, 0, restricted=True, given=[f"{FOLDER}/_headgate/abc"]),
-    event(EVE, 0.1, "read_table", restricted=True, named=DIGEST, files=2),
+    event(EVE, 0, view=VIEW, given=[f"{FOLDER}/_headgate/abc"]),
+    event(EVE, 0.1, "read_table", view=VIEW, files=2),
     event("idle", 0),
     event("idle", 0.1, "read_table", files=3),
     event("talker", 30, report="scan-report", told={"snapshot": 1}),
@@ -131,7 +124,7 @@ def compared(
         log.write("\n".join([*lines[: len(lines) // 2], ""]))
     (folder / "below").mkdir(exist_ok=True)
     (folder / "below" / "day.log").write_text("\n".join(["", *lines[len(lines) // 2 :]]))
-    asked = {"named": {DIGEST: PRINTS}, "losses": LOSSES, **more}
+    asked = {"named": {VIEW: PRINTS}, "losses": LOSSES, **more}
     return reconcile(spark, known or evidence(), TERMS, logs=[f"file://{folder}"], **asked)
 
 
@@ -208,6 +201,26 @@ def test_an_access_key_that_was_given_out_stands_for_its_user(spark: Any, tmp_pa
     given = event("ann", 0, keys=["ASIAKEY"])
     lines = [minio_line(at(1), "ASIAKEY", "c/s/t/data/x.parquet", parent="server")]
     assert found(compared(spark, tmp_path, lines, gather([given], (), TERMS))) == set()
+
+
+def test_what_credentials_and_signatures_reach_was_given(spark: Any, tmp_path: Path) -> None:
+    events = [
+        event("vic", 0, vended=[f"{FOLDER}/_headgate/abc"], files=1, folders=[]),
+        event("sig", 0, "read_table", signed="GET", places=[FILES[2]], files=1, folders=[]),
+        event("tru", 0, "read_table", view=VIEW, delegated=True, files=3),
+    ]
+    reads: list[tuple[float, str | None, str]] = [
+        (1, "vic", f"{FOLDER}/_headgate/abc/x.parquet"),
+        (1, "sig", FILES[2]),
+        (1, "sig", FILES[0]),
+        (1, "tru", FILES[2]),
+        (1, "vic", FILES[0]),
+    ]
+    got = compared(spark, tmp_path, lines_s3(reads), gather(events, (), TERMS))
+    assert found(got) == {
+        ("unplanned", "vic", "c.s.t", FILES[0], 1),
+        ("unplanned", "sig", "c.s.t", FILES[0], 1),
+    }
 
 
 def test_without_logs_reports_alone_are_compared(spark: Any) -> None:

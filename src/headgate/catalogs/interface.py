@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
 import msgspec
-from pyiceberg.io import FileIO
 
+from headgate.catalogs.iceberg.storage import Storage
 from headgate.model.objects import ObjectType
 from headgate.model.tables import LoadedTable, Partition, TableChange, TableDefinition
 from headgate.store import Write
@@ -109,8 +109,11 @@ class IcebergCatalog(TableCatalog, Protocol):
     def document(self, at: Place) -> Document:
         """The current document of a table or view."""
 
-    def files(self, at: Place) -> FileIO:
-        """The storage that a table's files lie in."""
+    storage: Storage
+    """Where the files of its tables lie."""
+
+    def governed_folder(self, document: Document) -> str:
+        """The folder for what views of a table leave of it: inside no table's own, so no table's credential reaches it."""
 
     def own_folders(self, document: Document) -> tuple[str, ...]:
         """Where the files of a table may lie, in the one spelling of `locations.normal`."""

@@ -4,14 +4,12 @@ import uuid
 from collections.abc import Sequence
 from typing import Any, Final
 
-from pyiceberg.io import FileIO
-
 from headgate.catalogs.iceberg import descriptions, partitions, table_metadata, view_metadata
 from headgate.catalogs.iceberg.places import check_document
 from headgate.catalogs.iceberg.storage import Storage
 from headgate.catalogs.interface import Document, Namespace, Place, Staged
 from headgate.catalogs.kept import Kept
-from headgate.catalogs.locations import checked_warehouse, inside, normal, segment
+from headgate.catalogs.locations import GOVERNED, checked_warehouse, inside, normal, segment
 from headgate.model import tables as t
 from headgate.model.errors import ConnectionFailed, HeadgateError, IllegalArgument
 from headgate.model.objects import ObjectType, clip
@@ -71,11 +69,12 @@ class Native(Kept):
         location = self._pointer(at)
         return Document(location, self.storage.read(location))
 
-    def files(self, at: Place) -> FileIO:
-        return self.storage.io
-
     def own_folders(self, document: Document) -> tuple[str, ...]:
         return (_place(document.metadata),)
+
+    def governed_folder(self, document: Document) -> str:
+        own = self.folder.removeprefix(f"{self.warehouse}/")
+        return f"{self.warehouse}/{GOVERNED}/{own}/{uuid.UUID(document.metadata['table-uuid']).hex}"
 
     def new_document(self, at: Place, definition: Json) -> Document:
         id = uuid.uuid4()

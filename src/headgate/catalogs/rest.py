@@ -4,13 +4,11 @@ import uuid
 from collections.abc import Sequence
 from typing import Any
 
-from pyiceberg.io import FileIO
-
 from headgate.catalogs.iceberg import descriptions, partitions
 from headgate.catalogs.iceberg.places import PLACES
 from headgate.catalogs.iceberg.storage import Storage
 from headgate.catalogs.interface import Document, Namespace, Place, Staged
-from headgate.catalogs.locations import normal
+from headgate.catalogs.locations import GOVERNED, normal
 from headgate.catalogs.rest_client import RestClient, segment
 from headgate.model import tables as t
 from headgate.model.errors import Damaged, IllegalArgument
@@ -133,14 +131,15 @@ class RestIceberg:
     def document(self, at: Place) -> Document:
         return _document(self.client.ask("GET", self._path(at), at.type))
 
-    def files(self, at: Place) -> FileIO:
-        return self.storage.io
-
     def own_folders(self, document: Document) -> tuple[str, ...]:
         """The other server answers for its locations, so those that a table names besides its own count as well."""
         properties = document.metadata.get("properties", {})
         places = [document.metadata["location"], *(properties[key] for key in PLACES if properties.get(key))]
         return tuple(dict.fromkeys(normal(place).rstrip("/") for place in places))
+
+    def governed_folder(self, document: Document) -> str:
+        above = normal(document.metadata["location"]).rstrip("/").rpartition("/")[0]
+        return f"{above}/{GOVERNED}/{uuid.UUID(document.metadata['table-uuid']).hex}"
 
     def new_document(self, at: Place, definition: Json) -> Document:
         body = {**_present(definition), "name": at.name, "stage-create": True}

@@ -15,6 +15,7 @@ from headgate.cli import (
     governance,
     grants,
     group,
+    lens,
     metalake,
     owner,
     policy,
@@ -40,11 +41,12 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.command("serve")(serve.serve)
+app.command("worker")(serve.worker)
 for _noun in (token, metalake, catalog, schema, table, user, group, role):
     app.add_typer(_noun.app)
 app.add_typer(grants.grant)
 app.add_typer(grants.revoke)
-for _noun in (owner, tag, policy, audit, sync):
+for _noun in (owner, tag, policy, audit, sync, lens):
     app.add_typer(_noun.app)
 decisions.register(app)
 governance.register(app)

@@ -73,7 +73,7 @@ def reconcile(
     users = session.get(session.in_metalake("users"))["names"]
     evidence = gather(_events(session, terms), users, terms)
     losses = _losses(session, terms, evidence)
-    named = {digest: _files(session, digest) for digest in sorted(evidence.digests)}
+    named = {view: _files(session, view) for view in sorted(evidence.views)}
     say(
         Text(f"{len(evidence.planned)} plans of {len(set(evidence.folders.values()))} tables; starting Spark")
     )
@@ -141,9 +141,9 @@ def _losses(session: Session, terms: "Terms", evidence: "Evidence") -> list["Los
     return found
 
 
-def _files(session: Session, digest: str) -> bytes:
+def _files(session: Session, view: str) -> bytes:
     metalake = session.in_metalake()[1]
-    answer = session.get(("headgate", "audit", "files"), metalake=metalake, digest=digest)
+    answer = session.get(("headgate", "audit", "files"), metalake=metalake, view=view)
     return base64.b64decode(answer["files"])
 
 

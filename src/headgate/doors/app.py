@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from headgate.doors import logs
+from headgate import logs
 from headgate.doors.authentication import Authentication, Scheme, SimpleScheme
 from headgate.doors.authentication.oidc import OidcScheme
 from headgate.doors.authentication.own import OwnTokenScheme

@@ -9,6 +9,7 @@ from headgate.model.errors import AlreadyExists, IllegalArgument
 from headgate.model.objects import CatalogType, ObjectType, checked_container_name, clip
 from headgate.steward.containers import Containers
 from headgate.steward.kernel import Kernel
+from headgate.steward.modes import check_mode
 from headgate.steward.outside import Outside
 from headgate.steward.ownership import created
 from headgate.steward.permits import Permit
@@ -124,6 +125,7 @@ class Catalogs(Containers):
         self, permit: Permit, name: str, type: CatalogType, provider: str | None, properties: dict[str, str]
     ) -> dict[str, str]:
         checked_container_name(name, "catalog")
+        check_mode(properties)
         chosen = self.registry.provider(type, provider, properties)
         # Opening checks the properties before anything is kept.
         folder = new_folder(permit.ref.metalake, name)
@@ -133,6 +135,7 @@ class Catalogs(Containers):
     def _keeps_fixed(self, record: ObjectRecord, properties: dict[str, str] | None) -> None:
         if properties is None:
             return
+        check_mode(properties)
         provider = self.registry.provider(catalog_type(record), record.body["provider"], record.properties)
         for key in sorted(provider.fixed):
             if properties.get(key) != record.properties.get(key):

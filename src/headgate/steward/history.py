@@ -1,4 +1,4 @@
-"""What was: which files a plan named, and when someone lost the right to read a table."""
+"""What was: which files readers were given, and when someone lost the right to read a table."""
 
 import base64
 from collections.abc import Sequence
@@ -8,13 +8,13 @@ import msgspec
 
 from headgate.decide import Authority, Op
 from headgate.model.changes import LabelSet, PolicySet
-from headgate.model.errors import IllegalArgument, NotFound
-from headgate.model.objects import ObjectRef, ObjectType, clip
+from headgate.model.errors import IllegalArgument
+from headgate.model.objects import ObjectRef, ObjectType
 from headgate.model.principals import Identity
 from headgate.steward.findings import examine
 from headgate.steward.kernel import Kernel
 from headgate.steward.permits import Permit
-from headgate.store import journal, plan_files
+from headgate.store import given_files, journal
 
 MOST: Final = 1000
 """Pairs of user and table that may be asked about at once."""
@@ -47,12 +47,15 @@ class History:
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel
 
-    def files(self, permit: Permit, digest: str) -> str:
-        """The fingerprints of the files that plans of the permit's metalake named under a digest, in base64."""
-        found = plan_files.find(self.kernel.store, permit.ref.metalake, digest)
-        if found is None:
-            raise NotFound(f"no plan named the files '{clip(digest)}'", about="plan")
-        return base64.b64encode(found).decode()
+    def files(self, permit: Permit, view: str) -> str:
+        """The fingerprints of the originals that readers of a view of the permit's metalake were given, in base64."""
+        objects = permit.authority.objects
+        found = [
+            files
+            for object, files in given_files.find(self.kernel.store, view)
+            if object not in objects or objects[object].metalake == permit.node.metalake
+        ]
+        return base64.b64encode(b"".join(found)).decode()
 
     def losses(self, permit: Permit, since: str, readers: Sequence[Reader]) -> Losses:
         """When each of these lost the right to read its table, from a time on.

@@ -7,6 +7,7 @@ from typing import Any, Final
 import msgspec
 
 from headgate.catalogs.interface import Document, IcebergCatalog, Place, Staged
+from headgate.catalogs.locations import normal
 from headgate.model.errors import Conflict, IllegalArgument, Unsupported
 from headgate.model.objects import ObjectType, checked_name, clip
 from headgate.steward.kernel import Kernel
@@ -46,6 +47,8 @@ class Documents:
         self.kernel = kernel
         self.tables = tables
         self.reads = reads
+        self.changed: Callable[[int], None] = lambda object: None
+        """Told of every table that was committed to."""
 
     def load(self, permit: Permit) -> Document:
         """The whole document, for Headgate itself; what goes to a caller comes from `read`."""
@@ -53,15 +56,14 @@ class Documents:
 
     def read(self, permit: Permit, circumstances: Circumstances) -> Loaded:
         """A table or view as the caller may see it."""
-        adapter = self.adapter(permit)
-        document = adapter.document(place_of(permit))
-        seen = self.reads.seen(permit, document)
-        table = permit.ref.type is ObjectType.TABLE
+        seen = self.reads.load(permit, self.adapter(permit), circumstances)
         self.kernel.audit_read(
             permit,
-            snapshot=document.metadata.get("current-snapshot-id"),
-            folders=list(adapter.own_folders(document)) if table else None,
-            restricted=True if seen.veil is not None else None,
+            snapshot=seen.document.metadata.get("current-snapshot-id"),
+            folders=list(seen.folders) or None,
+            given=[normal(seen.document.metadata["location"])] if seen.governed else None,
+            view=seen.view,
+            delegated=True if seen.restrictions is not None else None,
             **circumstances.told(),
         )
         return seen
@@ -127,6 +129,9 @@ class Documents:
                             change.commit(tx, self._object(tx, commit))
                         if name is not None:
                             self._named(tx, commits[0].permit, name)
+                    for commit in commits:
+                        if commit.name is None:
+                            self.changed(commit.permit.node.id)
                     return [change.result for change in staged]
                 except Conflict as conflict:
                     if conflict.about != "commit" or attempt == _TRIES - 1:

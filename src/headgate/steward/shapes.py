@@ -29,10 +29,8 @@ class Shapes:
         """
         if location is not None and location in self._at:
             return self._at[location]
-        levels = (authority.objects[id] for id, _ in table.chain)
-        catalog = next(level for level in levels if level.type is ObjectType.CATALOG)
         try:
-            adapter = self.catalogs.opened(catalog)
+            adapter = self.catalogs.opened(catalog_of(authority, table))
             if not isinstance(adapter, IcebergCatalog):
                 return None
             document = adapter.document(place(authority, table))
@@ -65,6 +63,12 @@ class Shapes:
         if len(kept) > _MOST:
             kept.clear()
         kept[key] = shape
+
+
+def catalog_of(authority: Authority, table: Node) -> Node:
+    """The catalog that a table lies in."""
+    levels = (authority.objects[id] for id, _ in table.chain)
+    return next(level for level in levels if level.type is ObjectType.CATALOG)
 
 
 def place(authority: Authority, table: Node) -> Place:

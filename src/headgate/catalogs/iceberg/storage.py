@@ -4,10 +4,11 @@ import gzip
 import os
 import threading
 from collections import OrderedDict
+from datetime import datetime
 from typing import Any, Final
 
 import orjson
-from pyarrow.fs import FileSelector
+from pyarrow.fs import FileSelector, FileType
 from pyiceberg.io.pyarrow import PyArrowFileIO
 
 from headgate.model.errors import ConnectionFailed, IllegalArgument, NotFound
@@ -27,6 +28,10 @@ _SETTINGS: Final = {
 
 INVARIANT: nothing else of a catalog's properties reaches pyiceberg, which would import any class they name.
 """
+
+
+_JAVA: Final = {"s3.region": "client.region"}
+"""What Java calls otherwise."""
 
 
 class _Kept:
@@ -66,6 +71,8 @@ class Storage:
             for key, value in properties.items()
             if (ours := _SETTINGS.get(key) or (key if key in _SETTINGS.values() else None))
         }
+        self.settings = {_JAVA.get(key, key): value for key, value in known.items()}
+        """The same for Iceberg's Java readers; may hold secrets."""
         if known.pop("s3.path-style-access", "").lower() == "false":
             known["s3.force-virtual-addressing"] = "true"
         self.io = PyArrowFileIO(known)
@@ -123,6 +130,18 @@ class Storage:
                 files.delete_dir(path)
         except OSError as error:
             raise _unreachable(error) from error
+
+    def files(self, folder: str) -> list[tuple[str, datetime | None]]:
+        """Every file below a place, and when it was written."""
+        scheme, netloc, path = PyArrowFileIO.parse_location(folder)
+        try:
+            found = self.io.fs_by_scheme(scheme, netloc).get_file_info(
+                FileSelector(path, allow_not_found=True, recursive=True)
+            )
+        except OSError as error:
+            raise _unreachable(error) from error
+        start = f"{scheme}://" if folder.startswith(f"{scheme}://") else ""
+        return [(f"{start}{info.path}", info.mtime) for info in found if info.type == FileType.File]
 
     def probe(self, location: str) -> None:
         """Make sure that files can be written here, by writing one."""

@@ -17,10 +17,10 @@ class Readers(msgspec.Struct, frozen=True):
     readers: list[Reader]
 
 
-@routes.on("GET", "/files", Op.READ_AUDIT, metalake_of, query=("metalake", "digest"))
-def named_files(call: Call) -> Any:
-    """The fingerprints of the files that plans named, by the digest in their events."""
-    return {"code": 0, "files": call.steward.history.files(call.permit, call.query.get("digest", ""))}
+@routes.on("GET", "/files", Op.READ_AUDIT, metalake_of, query=("metalake", "view"))
+def given_files(call: Call) -> Any:
+    """The fingerprints of the original files that readers of a restricted view were given, by the view in their events."""
+    return {"code": 0, "files": call.steward.history.files(call.permit, call.query.get("view", ""))}
 
 
 @routes.on("POST", "/losses", Op.READ_AUDIT, metalake_of, body=Readers, query=("metalake", "since"))

@@ -55,9 +55,11 @@ class Rename(msgspec.Struct, frozen=True):
     destination: Json
 
 
-def result(loaded: Document, config: dict[str, str] | None = None) -> Json:
+def result(loaded: Document, config: dict[str, str] | None = None, restrictions: Json | None = None) -> Json:
     """A table as clients get it."""
     told: Json = {"metadata": loaded.metadata, "config": config or {}}
+    if restrictions is not None:
+        told["read-restrictions"] = restrictions
     return told if loaded.location is None else {"metadata-location": loaded.location, **told}
 
 
@@ -115,13 +117,15 @@ def load_table(call: Call) -> Any:
     document = loaded.document
     if snapshots == "refs":
         document = msgspec.structs.replace(document, metadata=_referenced(document.metadata))
-    return Answer(result(document, loaded.config), headers={"ETag": tag})
+    return Answer(result(document, loaded.config, loaded.restrictions), headers={"ETag": tag})
 
 
 def circumstances(call: Call) -> Circumstances:
     """What the request says of itself, for the audit."""
     return Circumstances(
-        call.headers.get("x-iceberg-access-delegation"), call.query.get("referenced-by") or None
+        call.headers.get("x-iceberg-access-delegation"),
+        call.query.get("referenced-by") or None,
+        call.headers.get("x-client-version"),
     )
 
 
@@ -209,7 +213,8 @@ def _etag(loaded: Loaded, permit: Permit, snapshots: str) -> str:
     parts = (
         loaded.document.location,
         loaded.config,
-        loaded.veil,
+        loaded.view,
+        loaded.restrictions,
         snapshots,
         permit.identity.user,
         sorted(permit.identity.groups),

@@ -2,13 +2,18 @@
 
 import datetime as dt
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
 from headgate.catalogs.locations import normal
 
 Event = Mapping[str, Any]
+
+_PLACES: Final = ("given", "vended", "places")
+"""What an event may say was given: a view's folder, the folders of a credential, the files of a signed request."""
+_NO_PLAN: Final = frozenset({"task", "vended", "signed"})
+"""What marks an event that is a part of a plan, or comes with one."""
 
 
 class Terms(msgspec.Struct, frozen=True):
@@ -20,12 +25,12 @@ class Terms(msgspec.Struct, frozen=True):
 
 
 class Given(msgspec.Struct, frozen=True):
-    """A folder, or a set of files by its digest, that a user was given for a time."""
+    """A folder, a file, or the originals of a view, that a user was given for a time."""
 
     user: str
     object: str
-    folder: str | None
-    named: str | None
+    place: str | None
+    view: str | None
     start: dt.datetime
     end: dt.datetime
 
@@ -69,8 +74,8 @@ class Evidence(msgspec.Struct, frozen=True):
     keys: Mapping[str, str]
 
     @property
-    def digests(self) -> frozenset[str]:
-        return frozenset(given.named for given in self.given if given.named is not None)
+    def views(self) -> frozenset[str]:
+        return frozenset(given.view for given in self.given if given.view is not None)
 
 
 def moment(text: str) -> dt.datetime:
@@ -82,7 +87,7 @@ def gather(events: Iterable[Event], users: Iterable[str], terms: Terms) -> Evide
     """Read the events of loads and plans that were allowed.
 
     Who loads a table they see whole is given its folders: an engine that plans by itself may read any file there. Who sees
-    a part of it is given what the event names: the lens's own folders, and originals by their fingerprints.
+    a part of it is given the view's own folder, and the originals that readers of the view are given.
     """
     spans: dict[tuple[str, str, str | None, str | None], list[dt.datetime]] = {}
     planned: list[Planned] = []
@@ -103,13 +108,14 @@ def gather(events: Iterable[Event], users: Iterable[str], terms: Terms) -> Evide
         own = [normal(folder).rstrip("/") for folder in details.get("folders") or ()]
         folders.update((folder, table) for folder in own)
         keys.update((key, user) for key in details.get("keys") or ())
-        restricted = bool(details.get("restricted"))
-        parts = [normal(f).rstrip("/") for f in details.get("given") or ()] if restricted else own
-        for folder in parts:
-            spans.setdefault((user, table, folder, None), []).append(at)
-        if details.get("named"):
-            spans.setdefault((user, table, None, details["named"]), []).append(at)
-        if event["action"] == "read_table" and details.get("files") and "task" not in details:
+        # A trusted engine is given the table itself.
+        view = None if details.get("delegated") else details.get("view")
+        more = [normal(place).rstrip("/") for key in _PLACES for place in details.get(key) or ()]
+        for place in (*more, *(own if view is None else ())):
+            spans.setdefault((user, table, place, None), []).append(at)
+        if view is not None:
+            spans.setdefault((user, table, None, view), []).append(at)
+        if event["action"] == "read_table" and details.get("files") and details.keys().isdisjoint(_NO_PLAN):
             planned.append(Planned(event["id"], user, table, at, details["files"]))
     given = [
         Given(*whose, start - terms.skew, end + terms.skew)

@@ -90,7 +90,7 @@ def reconcile(
     losses: Sequence[Loss] = (),
     trusted: Sequence[str] = (),
 ) -> Outcome:
-    """Compare logs and reports with what was given. `named` holds fingerprints by digest; `trusted` requesters are passed over."""
+    """Compare logs and reports with what was given. `named` holds fingerprints of originals by view; `trusted` requesters are passed over."""
     if not logs:
         return Outcome(_rest(spark, evidence, terms, None, None), 0, 0, {}, None)
     lines = read_logs(spark, logs, format)
@@ -159,21 +159,19 @@ def _judged(
 
     key = ["user", "requester", "path", "at", "reads", "bytes"]
     folders = _table(spark, {"folder": _texts(evidence.folders), "owner": _texts(evidence.folders.values())})
-    spans = [given for given in evidence.given if given.folder is not None]
+    spans = [given for given in evidence.given if given.place is not None]
     given = _table(
         spark,
         {
             "user": _texts(g.user for g in spans),
-            "folder": _texts(g.folder for g in spans),
+            "folder": _texts(g.place for g in spans),
             "begins": pa.array([g.start for g in spans], _TIME),
             "ends": pa.array([g.end for g in spans], _TIME),
         },
     )
     parts = "split(path, '/')"
-    # s3:, an empty part, the bucket; then folder after folder.
-    above = (
-        f"transform(sequence(3, greatest(3, size({parts}) - 1)), n -> array_join(slice({parts}, 1, n), '/'))"
-    )
+    # s3:, an empty part, the bucket; then folder after folder, at last the file itself.
+    above = f"transform(sequence(3, greatest(3, size({parts}))), n -> array_join(slice({parts}, 1, n), '/'))"
     placed = (
         reads.selectExpr(*key, f"explode({above}) AS folder")
         .join(f.broadcast(folders), "folder", "left")
@@ -206,25 +204,25 @@ def _judged(
 
 def _prints(spark: "SparkSession", evidence: Evidence, named: Mapping[str, bytes]) -> "DataFrame":
     """The fingerprints that users were given, with from when to when."""
-    spans = [given for given in evidence.given if given.named is not None]
+    spans = [given for given in evidence.given if given.view is not None]
     given = _table(
         spark,
         {
             "user": _texts(g.user for g in spans),
-            "digest": _texts(g.named for g in spans),
+            "view": _texts(g.view for g in spans),
             "begins": pa.array([g.start for g in spans], _TIME),
             "ends": pa.array([g.end for g in spans], _TIME),
         },
     )
-    arrays = {digest: np.frombuffer(data, ">i8").astype(np.int64) for digest, data in named.items()}
+    arrays = {view: np.frombuffer(data, ">i8").astype(np.int64) for view, data in named.items()}
     sets = _table(
         spark,
         {
-            "digest": _texts(d for d, prints in arrays.items() for _ in range(len(prints))),
+            "view": _texts(v for v, prints in arrays.items() for _ in range(len(prints))),
             "print": pa.array(np.concatenate([*arrays.values(), np.array([], np.int64)]), pa.int64()),
         },
     )
-    return given.join(sets, "digest").select("user", "print", "begins", "ends")
+    return given.join(sets, "view").select("user", "print", "begins", "ends")
 
 
 def _lost(spark: "SparkSession", losses: Sequence[Loss]) -> "DataFrame":
