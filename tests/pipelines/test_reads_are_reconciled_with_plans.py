@@ -11,8 +11,8 @@ import pytest
 
 from headgate.pipelines.reconcile import Evidence, Loss, Outcome, Terms, gather, reconcile
 from headgate.pipelines.reconcile.access_logs import read_logs
-from headgate.pipelines.reconcile.sessions import session_name
 from headgate.planning.fingerprints import fingerprints
+from headgate.vending.vendor import session_name
 from tests.pipelines.golden_logs import minio_line, s3_line
 
 pytestmark = [
@@ -246,10 +246,3 @@ def test_every_field_of_an_s3_line_is_where_it_belongs(spark: Any, tmp_path: Pat
     assert (row.bucket, row.key, row.path) == ("lake", "a/b.parquet", "s3://lake/a/b.parquet")
     assert (row.status, row.bytes, row.operation, row.session) == (206, 12, "REST.GET.OBJECT", "ann")
     assert (row.at.astimezone(dt.UTC), row.readable) == (at(7), True)
-
-
-def test_sessions_are_named_as_credentials_are() -> None:
-    assert session_name("ann@example.org") == "ann@example.org"
-    assert session_name("a") != session_name("b")
-    assert session_name("x/y") != session_name("x:y")
-    assert all(len(session_name(name)) <= 64 for name in ("n" * 300, "ü" * 80, ""))

@@ -28,11 +28,16 @@ class IcebergLake:
 
 
 @contextmanager
-def iceberg_lake(home: Path) -> Iterator[IcebergLake]:
+def iceberg_lake(home: Path, properties: dict[str, str] | None = None) -> Iterator[IcebergLake]:
     with running(home, "--service-admins", "admin", "--warehouse", str(home / "warehouse")) as server:
         token = headgate("token", "create", "--home", str(home), "--user", "admin").stdout.strip()
         server.must(token, "POST", "/api/metalakes", {"name": "lake"})
-        catalog = {"name": "cat", "type": "relational", "provider": "lakehouse-iceberg"}
+        catalog = {
+            "name": "cat",
+            "type": "relational",
+            "provider": "lakehouse-iceberg",
+            "properties": properties or {},
+        }
         server.must(token, "POST", "/api/metalakes/lake/catalogs", catalog)
         lake = IcebergLake(server, token)
         assert lake.ask("POST", "/namespaces", {"namespace": ["s"]}).status_code == 200

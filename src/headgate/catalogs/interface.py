@@ -106,6 +106,9 @@ class TableCatalog(Catalog, Protocol):
 class IcebergCatalog(TableCatalog, Protocol):
     """A catalog whose tables and views are Iceberg documents, so that Iceberg's own clients can work with them."""
 
+    properties: dict[str, str]
+    """As they were declared, secrets included."""
+
     def document(self, at: Place) -> Document:
         """The current document of a table or view."""
 
@@ -117,6 +120,9 @@ class IcebergCatalog(TableCatalog, Protocol):
 
     def own_folders(self, document: Document) -> tuple[str, ...]:
         """Where the files of a table may lie, in the one spelling of `locations.normal`."""
+
+    def given_folders(self, document: Document) -> tuple[str, ...]:
+        """The folders of a table that clients may be given access to, because nothing else lies in them."""
 
     def new_document(self, at: Place, definition: dict[str, Any]) -> Document:
         """What a table or view made from a create request would be; nothing is written."""

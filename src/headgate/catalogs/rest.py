@@ -8,7 +8,7 @@ from headgate.catalogs.iceberg import descriptions, partitions
 from headgate.catalogs.iceberg.places import PLACES
 from headgate.catalogs.iceberg.storage import Storage
 from headgate.catalogs.interface import Document, Namespace, Place, Staged
-from headgate.catalogs.locations import GOVERNED, normal
+from headgate.catalogs.locations import GOVERNED, inside, more_places, normal
 from headgate.catalogs.rest_client import RestClient, segment
 from headgate.model import tables as t
 from headgate.model.errors import Damaged, IllegalArgument
@@ -28,7 +28,9 @@ class RestIceberg:
 
     def __init__(self, properties: dict[str, str]) -> None:
         self.client = RestClient(properties)
+        self.properties = properties
         self.storage = Storage(properties)
+        self.allowed = more_places(properties)
 
     def test(self) -> None:
         self.client.check()
@@ -140,6 +142,11 @@ class RestIceberg:
     def governed_folder(self, document: Document) -> str:
         above = normal(document.metadata["location"]).rstrip("/").rpartition("/")[0]
         return f"{above}/{GOVERNED}/{uuid.UUID(document.metadata['table-uuid']).hex}"
+
+    def given_folders(self, document: Document) -> tuple[str, ...]:
+        """The table's own place, if this catalog's owner vouches that the other server keeps tables apart there."""
+        place = normal(document.metadata["location"]).rstrip("/")
+        return (place,) if any(inside(place, folder) for folder in self.allowed) else ()
 
     def new_document(self, at: Place, definition: Json) -> Document:
         body = {**_present(definition), "name": at.name, "stage-create": True}

@@ -44,6 +44,7 @@ from headgate.steward.syncs import Syncs
 from headgate.steward.tables import Tables
 from headgate.steward.tags import Tags
 from headgate.steward.tokens import Tokens
+from headgate.steward.vending import Vending
 from headgate.steward.views import Views
 from headgate.steward.workshop import Workshop
 from headgate.store import Store
@@ -80,6 +81,7 @@ class Steward:
         self.workshop = Workshop(self.kernel, self.sights)
         self.care = LensCare(self.kernel, self.sights, self.governed)
         self.iceberg.changed = self.care.changed
+        self.vending = Vending(self.iceberg)
         self.partitions = Partitions(self.tables)
         self.statistics = Statistics(self.kernel, self.lenses)
         self.principals = Principals(self.kernel)

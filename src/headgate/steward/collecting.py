@@ -131,7 +131,7 @@ class Collector:
         needed: set[str] = set()
         for snapshot in there:
             files = self.governed.plan(sight, PlanRequest(snapshot_id=snapshot))
-            needed |= {sight.key(source, snapshot) for source in parted(files)[1]}
+            needed |= {sight.key(source, snapshot) for source in parted(files, sight)[1]}
         young = _ago(GRACE)
         gone = [key for key, (_, made) in kept.copies.items() if key not in needed and (made or "~") < young]
         past = [key for key in kept.snapshots if key[0] not in there]

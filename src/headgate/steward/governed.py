@@ -50,6 +50,13 @@ class NotReady(Unavailable):
         self.missing = missing
 
 
+class _Names(msgspec.Struct, frozen=True):
+    """What the governed manifests of a snapshot name: copies by their keys, files of the table itself by their paths."""
+
+    copies: list[str]
+    originals: list[str]
+
+
 class Governed:
     """The governed copies and governed metadata of all views."""
 
@@ -123,6 +130,18 @@ class Governed:
             raise NotReady(len(missing))
         return {copy.source.path: copy for copy in made.values()}
 
+    def originals(self, sight: Sight) -> tuple[str, ...]:
+        """The files of the table itself that readers of the view are told of: of its current snapshot, and of those
+        whose governed manifests name them."""
+        named = ledger.names(self.store, sight.object, sight.view, sight.shape)
+        found: set[str] = set()
+        for names in named.values():
+            found.update(msgspec.json.decode(names, type=_Names).originals)
+        current = sight.metadata.get("current-snapshot-id")
+        if current not in (None, -1) and current not in named:
+            found.update(parted(self.plan(sight, PlanRequest()), sight)[0])
+        return tuple(sorted(found))
+
     def plan(self, sight: Sight, request: PlanRequest) -> Plan:
         """The files of the table itself that a request needs and the view lets anything through of."""
         with told():
@@ -145,7 +164,7 @@ class Governed:
     def _govern(self, sight: Sight, snapshot: int, reader: Identity | None) -> bytes:
         """Write the governed manifests of a snapshot whose copies are all there."""
         files = self.plan(sight, PlanRequest(snapshot_id=snapshot))
-        originals, sources = parted(files)
+        originals, sources = parted(files, sight)
         copies = self.copies(sight, snapshot, sources, reader)
         governed = govern_snapshot(
             sight.adapter.storage,
@@ -157,7 +176,7 @@ class Governed:
             folder=sight.folder,
         )
         self.gave(sight, originals)
-        names = {"copies": sorted(c.key for c in copies.values()), "originals": sorted(originals)}
+        names = _Names(sorted(c.key for c in copies.values()), sorted(originals))
         return ledger.keep_snapshot(
             self.store,
             sight.object,
@@ -210,7 +229,7 @@ def _record(sight: Sight, identity: Identity) -> ledger.ViewRecord:
     )
 
 
-def parted(files: Plan) -> tuple[list[str], list[SourceFile]]:
+def parted(files: Plan, sight: Sight, *, copy_all: bool = False) -> tuple[list[str], list[SourceFile]]:
     """The files of a plan that may be given as they are, and those of which only copies may.
 
     INVARIANT: a file with deletes is never given as it is: a delete file tells of other files.
@@ -218,7 +237,7 @@ def parted(files: Plan) -> tuple[list[str], list[SourceFile]]:
     originals: list[str] = []
     sources: list[SourceFile] = []
     for file in files.files():
-        if file.conforms and not file.deletes:
+        if file.conforms and not file.deletes and not (copy_all or sight.copies_originals):
             originals.append(file.path)
         else:
             sources.append(SourceFile(file.path, tuple(sorted(file.deletes))))

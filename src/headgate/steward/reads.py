@@ -30,6 +30,7 @@ PATIENCE: Final = 30.0
 """Seconds that a client waits for a table to be made ready before it is told to come back."""
 MOST_WAITING: Final = 16
 """How many may wait so at a time; a server whose threads all wait answers nobody."""
+_WAYS: Final = frozenset({"vended-credentials", "remote-signing"})
 
 
 class Circumstances(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -39,6 +40,11 @@ class Circumstances(msgspec.Struct, frozen=True, omit_defaults=True):
     referenced_by: str | None = None
     client: str | None = None
     """The client's own name and version."""
+
+    @property
+    def delegations(self) -> frozenset[str]:
+        """The ways of access to files that the client can use besides its own."""
+        return _WAYS.intersection(way.strip().lower() for way in (self.delegation or "").split(","))
 
     def told(self) -> dict[str, object]:
         return {key: clip(value, 500) for key, value in msgspec.to_builtins(self).items()}

@@ -150,18 +150,23 @@ class Scans:
         ):
             return self._whole(permit, now, self._over_governed(permit, now, request))
         files = self.governed.plan(now.sight, request)
-        originals, sources = parted(files)
+        incremental = request.start_snapshot_id is not None
+        originals, sources = parted(files, now.sight, copy_all=incremental)
         self.governed.gave(now.sight, originals)
-        if not sources:
+        current = files.snapshot_id == now.document.metadata.get("current-snapshot-id")
+        if not sources and current:
             return self._whole(permit, now, files)
         if (
-            files.file_count > FILES_PER_TASK
-            and files.snapshot_id is not None
-            and request.start_snapshot_id is None
+            files.snapshot_id is not None
+            and not incremental
+            and (files.file_count > FILES_PER_TASK or (originals and not current))
         ):
-            # So many are given out in parts, which takes governed manifests to find them again.
+            # What is given out in parts has to be found again, and what of the table itself readers are told of must be
+            # written down where credentials for it are given: both takes governed manifests.
             self.governed.document(now.sight, permit.identity, [files.snapshot_id])
             return self._whole(permit, now, self._over_governed(permit, now, request))
+        if not sources:
+            return self._whole(permit, now, files)
         assert files.snapshot_id is not None
         copies = self.governed.copies(now.sight, files.snapshot_id, sources, permit.identity)
         members, records, size = copied(files, originals, copies, now.sight)
@@ -231,7 +236,7 @@ class Scans:
             except planning.StalePlanTaskError:
                 pass
             made, task = again(sight.metadata, sight.veil, sight.within)
-            if parted(made)[1]:
+            if parted(made, sight)[1]:
                 raise planning.StalePlanTaskError
             return made, task
         return again(sight.metadata, sight.veil, sight.within)

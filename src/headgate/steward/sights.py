@@ -22,6 +22,7 @@ from headgate.model.principals import Identity
 from headgate.pipelines.lens_sql import LensSql, lens_sql
 from headgate.planning import Veil, Within
 from headgate.steward.lenses import Seen, decide, veil_of
+from headgate.steward.modes import COPY, ORIGINALS
 from headgate.steward.shapes import Shapes, catalog_of, place
 from headgate.store import Store, keys
 
@@ -76,11 +77,18 @@ class Sight:
     def within(self) -> Within:
         return Within(self.adapter.own_folders(self.document))
 
+    @property
+    def copies_originals(self) -> bool:
+        """Whether files that conform as they are are copied too, so that the view's folder holds everything."""
+        return self.adapter.properties.get(ORIGINALS) == COPY
+
     @cached_property
     def shape(self) -> str:
-        """A digest over what governed manifests depend on besides files: the columns seen and the partitioning."""
+        """A digest over what governed manifests depend on besides files: the columns seen, the partitioning, and
+        whether they may name files of the table itself."""
         specs = governed_specs(self.metadata, self.sql.outline)
-        text = msgspec.json.encode((self.sql.outline.schema.to_json(), specs), order="sorted")
+        parts = (self.sql.outline.schema.to_json(), specs, self.copies_originals)
+        text = msgspec.json.encode(parts, order="sorted")
         return hashlib.sha256(text).hexdigest()
 
     def key(self, source: SourceFile, snapshot: int) -> str:

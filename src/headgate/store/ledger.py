@@ -327,6 +327,15 @@ def snapshots(store: Store, object: int, view: str, shape: str) -> dict[int, byt
         return {row.snapshot: row.body for row in rows}
 
 
+def names(store: Store, object: int, view: str, shape: str) -> dict[int, bytes]:
+    """What the governed snapshots of a view name, by id."""
+    with store.read() as read:
+        rows = read.execute(
+            select(_s.snapshot, _s.names).where(_s.object == object, _s.view == view, _s.shape == shape)
+        )
+        return {row.snapshot: row.names for row in rows}
+
+
 def keep_snapshot(
     store: Store, object: int, view: str, snapshot: int, shape: str, body: bytes, names: bytes
 ) -> bytes:

@@ -22,7 +22,6 @@ _SETTINGS: Final = {
     "s3-secret-access-key": "s3.secret-access-key",
     "s3-session-token": "s3.session-token",
     "s3-path-style-access": "s3.path-style-access",
-    "s3-role-arn": "s3.role-arn",
 }
 """What a catalog may say about its storage, as Gravitino names it, and as pyiceberg does.
 

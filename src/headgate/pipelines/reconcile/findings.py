@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from headgate.pipelines.reconcile.access_logs import READS, read_logs
 from headgate.pipelines.reconcile.evidence import Evidence, Loss, Terms
-from headgate.pipelines.reconcile.sessions import session_name
+from headgate.vending.vendor import session_name
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

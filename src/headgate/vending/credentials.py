@@ -1,0 +1,39 @@
+"""Credentials for storage, as they are told to clients; no log or repr tells them."""
+
+import msgspec
+
+from headgate.vending.places import Place, folder, place
+from headgate.vending.scope import Scope
+
+
+class StorageCredential(msgspec.Struct, frozen=True):
+    """What a client needs for everything below a prefix."""
+
+    prefix: str
+    config: dict[str, str]
+
+    def __repr__(self) -> str:
+        return f"StorageCredential({self.prefix!r}, …)"
+
+
+def prefixes(scope: Scope) -> list[str]:
+    """Where a client shall use the credentials of a scope: per bucket the narrowest folder that holds all of it.
+
+    It only tells clients which of several credentials to use. One per bucket, because clients that refresh take one.
+    """
+    places = [folder(location) for location in (*scope.folders, *scope.write)]
+    places += [place(file).parent for file in scope.files]
+    buckets: dict[str, list[Place]] = {}
+    for at in places:
+        buckets.setdefault(at.bucket, []).append(at)
+    return [f"s3://{bucket}/{_common([at.key for at in found])}" for bucket, found in buckets.items()]
+
+
+def _common(keys: list[str]) -> str:
+    """The folder that holds all of these, with a slash at its end; nothing if only the bucket does."""
+    first, *others = [key.split("/") if key else [] for key in keys]
+    depth = len(first)
+    for other in others:
+        same = [a == b for a, b in zip(first, other, strict=False)]
+        depth = min(depth, same.index(False) if False in same else len(same))
+    return "".join(f"{part}/" for part in first[:depth])
