@@ -8,6 +8,7 @@ import msgspec
 
 from headgate.catalogs.interface import Document, IcebergCatalog, Place, Staged, holds_documents
 from headgate.catalogs.rest import RestIceberg
+from headgate.catalogs.locations import normal
 from headgate.model.errors import Conflict, IllegalArgument, Unsupported
 from headgate.model.objects import ObjectType, checked_name, clip
 from headgate.steward.kernel import Kernel
@@ -60,6 +61,8 @@ class Documents:
         self.kernel.audit_read(
             permit,
             snapshot=seen.document.metadata.get("current-snapshot-id"),
+            folders=list(seen.folders) or None,
+            given=[normal(seen.document.metadata["location"])] if seen.governed else None,
             view=seen.view,
             delegated=True if seen.restrictions is not None else None,
             **circumstances.told(),
