@@ -1,8 +1,5 @@
 """Unmodified pyiceberg and DuckDB work with the Iceberg door."""
 
-import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,32 +13,18 @@ from pyiceberg.transforms import BucketTransform, DayTransform, IdentityTransfor
 from pyiceberg.types import IntegerType, StringType
 
 from tests.planning.forge import simple_schema
-from tests.real.conftest import ROOT
+from tests.real.duckdb_client import duckdb, duckdb_python
 from tests.real.iceberg_lake import IcebergLake, iceberg_lake
 
-pytestmark = [pytest.mark.real, pytest.mark.timeout(300)]
+__all__ = ["duckdb_python"]
 
-DUCKDB = ["duckdb==1.5.5", *(f"duckdb-extension-{name}==1.5.5" for name in ("iceberg", "avro", "httpfs"))]
+pytestmark = [pytest.mark.real, pytest.mark.timeout(300)]
 
 
 @pytest.fixture(scope="module")
 def lake(tmp_path_factory: pytest.TempPathFactory) -> Iterator[IcebergLake]:
     with iceberg_lake(tmp_path_factory.mktemp("lake")) as lake:
         yield lake
-
-
-@pytest.fixture(scope="module")
-def duckdb_python() -> Path:
-    """The Python of an environment that has DuckDB and its extensions; made once and kept."""
-    home = ROOT / ".cache" / "duckdb-client"
-    python, complete = home / "bin" / "python", home / "duckdb-1.5.5"
-    if not complete.exists():
-        uv = shutil.which("uv")
-        assert uv is not None, "uv makes the environment of the client: install uv"
-        subprocess.run([uv, "venv", "-q", "--clear", "--python", sys.executable, home], check=True)
-        subprocess.run([uv, "pip", "install", "-q", "--python", python, *DUCKDB], check=True)
-        complete.touch()
-    return python
 
 
 def client(lake: IcebergLake, **more: str) -> RestCatalog:
@@ -161,32 +144,6 @@ def test_pyiceberg_works_with_nested_namespaces(own: RestCatalog) -> None:
     own.drop_table(("deep", "er", "t"))
     own.drop_namespace(("deep", "er"))
     own.drop_namespace(("deep",))
-
-
-SCRIPT = """
-import sys
-from pathlib import Path
-import duckdb, duckdb_extension_iceberg, duckdb_extension_avro, duckdb_extension_httpfs
-endpoint, token = sys.argv[1:3]
-db = duckdb.connect(config={"allow_unsigned_extensions": "true"})
-for module in (duckdb_extension_httpfs, duckdb_extension_avro, duckdb_extension_iceberg):
-    found = next(Path(module.__file__).parent.glob("extensions/*/*.duckdb_extension"))
-    db.execute(f"LOAD '{found}'")
-db.execute(f"CREATE SECRET (TYPE iceberg, TOKEN '{token}')")
-db.execute(f"ATTACH 'lake.cat' AS l (TYPE iceberg, ENDPOINT '{endpoint}', ACCESS_DELEGATION_MODE 'none')")
-for statement in sys.stdin.read().split(";"):
-    if statement.strip():
-        print(db.execute(statement).fetchall())
-"""
-
-
-def duckdb(python: Path, lake: IcebergLake, sql: str) -> list[str]:
-    """What DuckDB answers to each statement."""
-    ran = subprocess.run(
-        [python, "-c", SCRIPT, lake.uri, lake.token], input=sql, capture_output=True, text=True, check=False
-    )
-    assert ran.returncode == 0, ran.stderr
-    return ran.stdout.splitlines()
 
 
 def test_duckdb_reads_and_writes(lake: IcebergLake, own: RestCatalog, duckdb_python: Path) -> None:
