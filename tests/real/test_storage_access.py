@@ -15,6 +15,7 @@ from pyiceberg.catalog.rest import RestCatalog
 
 from tests.minio import PATIENCE, Minio, minio
 from tests.real.conftest import ROOT
+from tests.real.iceberg_clients import duckdb, keyless
 from tests.real.iceberg_lake import IcebergLake, iceberg_lake
 
 __all__ = ["minio"]
@@ -45,12 +46,6 @@ def s3fs_python() -> Path:
     return python
 
 
-def keyless(**more: str) -> dict[str, str]:
-    """An environment without any key, so that a client has only what it is given."""
-    clean = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
-    return {**clean, "AWS_EC2_METADATA_DISABLED": "true", **more}
-
-
 def client(lake: IcebergLake, **more: str) -> RestCatalog:
     return RestCatalog("lake", uri=lake.uri, warehouse=lake.warehouse, token=lake.token, **more)
 
@@ -74,6 +69,13 @@ def test_pyiceberg_writes_and_reads_with_the_credentials_it_is_given(
         read.io.delete(other.metadata_location)
 
 
+def signed_methods(lake: IcebergLake, table: str) -> set[str]:
+    """What was signed for a table, by the audit."""
+    query = f"/api/headgate/audit?metalake=lake&object=cat.s.{table}&limit=1000"
+    events: list[Any] = lake.server.must(lake.token, "GET", query)["events"]
+    return {event["details"].get("signed") for event in events}
+
+
 def test_pyiceberg_has_its_requests_signed(lake: IcebergLake, s3fs_python: Path) -> None:
     schema = pa.schema([("id", pa.int64())])
     foreign = client(lake).create_table("s.foreign", schema).metadata_location
@@ -91,10 +93,22 @@ def test_pyiceberg_has_its_requests_signed(lake: IcebergLake, s3fs_python: Path)
     assert told["rows"] == [1, 1, 2]
     assert told["io"] == "FsspecFileIO"
     assert told["foreign"].startswith("refused"), told
-    query = "/api/headgate/audit?metalake=lake&object=cat.s.signed&limit=1000"
-    events: list[Any] = lake.server.must(lake.token, "GET", query)["events"]
-    methods = {event["details"].get("signed") for event in events}
-    assert {"GET", "PUT"} <= methods
+    assert {"GET", "PUT"} <= signed_methods(lake, "signed")
+
+
+def test_duckdb_reads_and_writes_with_the_credentials_it_is_given(
+    lake: IcebergLake, duckdb_python: Path
+) -> None:
+    answers = duckdb(
+        duckdb_python,
+        lake,
+        """CREATE TABLE l.s.duck (id INTEGER, v VARCHAR);
+        INSERT INTO l.s.duck VALUES (1, 'a'), (2, 'b'), (3, 'c');
+        DELETE FROM l.s.duck WHERE id = 2;
+        SELECT * FROM l.s.duck ORDER BY id""",
+        "vended_credentials",
+    )
+    assert answers[-1] == "[(1, 'a'), (3, 'c')]"
 
 
 @pytest.mark.spark
@@ -120,3 +134,4 @@ def test_spark_works_with_credentials_with_plans_and_with_signatures(
     assert found["vended"] == found["planned"] == [*left, 100]
     assert found["signed"] == found["expired"] == left
     assert str(found["bare"]).startswith("refused"), "without being given anything it reads nothing"
+    assert {"GET", "PUT", "POST"} <= signed_methods(lake, "g"), "files are deleted in bulk"

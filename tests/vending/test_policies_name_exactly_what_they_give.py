@@ -21,7 +21,7 @@ KEY = st.lists(SEGMENT, min_size=1, max_size=3).map("/".join)
 LOCATION = KEY.map(lambda key: f"s3://bucket/{key}")
 
 
-@settings(max_examples=400)
+@settings(max_examples=400, deadline=None)
 @given(
     folders=st.lists(LOCATION, max_size=2).map(tuple),
     files=st.lists(LOCATION, max_size=2).map(tuple),
@@ -127,6 +127,7 @@ def test_clients_are_told_the_narrowest_folder_that_holds_everything() -> None:
     assert prefixes(Scope(folders=("s3://one/w/t1", "s3://one/w/t10"))) == ["s3://one/w/"]
 
 
+@settings(deadline=None)
 @given(st.text(max_size=80))
 def test_whoever_asks_gets_a_session_name_that_sts_takes(name: str) -> None:
     assert re.fullmatch(r"[\w+=,.@-]{2,64}", session_name(name), re.ASCII)

@@ -7,8 +7,8 @@ from typing import Any, Final
 import msgspec
 
 from headgate.catalogs.interface import Document, IcebergCatalog, Place, Staged, holds_documents
-from headgate.catalogs.rest import RestIceberg
 from headgate.catalogs.locations import normal
+from headgate.catalogs.rest import RestIceberg
 from headgate.model.errors import Conflict, IllegalArgument, Unsupported
 from headgate.model.objects import ObjectType, checked_name, clip
 from headgate.steward.kernel import Kernel
