@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 import msgspec
-from sqlalchemy import Connection, Engine, create_engine, event, insert, make_url, select, update
+from sqlalchemy import Connection, Engine, create_engine, event, func, insert, make_url, select, update
 from sqlalchemy.exc import IntegrityError, OperationalError, ProgrammingError, SQLAlchemyError
 
 from headgate.model.changes import Change
@@ -50,6 +50,14 @@ def now() -> str:
 def stored_time(time: datetime) -> str:
     """Any time in that form, so that times compare as texts."""
     return time.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def clock(connection: Any) -> datetime:
+    """The store's own time: no process's clock decides about what another holds. SQLite's processes share one machine."""
+    if connection.dialect.name == "postgresql":
+        time: datetime = connection.execute(select(func.clock_timestamp())).scalar_one()
+        return time
+    return datetime.now(UTC)
 
 
 class Store:
