@@ -150,9 +150,11 @@ class Stand:
         """
         answer = self.load(name)
         assert answer.status_code == 200, answer.text
-        table = StaticTable.from_metadata(answer.json()["metadata-location"])
+        location = answer.json()["metadata-location"]
+        table = StaticTable.from_metadata(location)
         named = {_path(task.file.file_path) for task in table.scan().plan_files()}
-        assert named == {_path(c.location) for c in self.copies(name) if c.location}
+        own = _path(location).partition("/metadata/")[0]
+        assert named == {copy for copy in self.recorded(name) if copy.startswith(f"{own}/")}
         found: list[Row] = table.scan().to_arrow().to_pylist()
         assert not leaks(repr(found))
         return sorted(found, key=lambda row: row["id"])
