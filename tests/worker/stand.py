@@ -50,6 +50,8 @@ on: lake.cat
 to: [user:ann]
 mask: {email: sha256(email)}
 """
+QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""A JVM that lives for one job compiles no more than it needs."""
 ICE = "/iceberg/v1/lake.cat/namespaces/s/tables"
 Row = dict[str, Any]
 

@@ -15,12 +15,13 @@ from headgate.settings import HANDOVER, Settings
 from headgate.store import ledger
 from tests.real.server import environment
 from tests.worker.dying import POINTS
-from tests.worker.stand import Stand, leaks, seen, standing
+from tests.worker.stand import QUICK, Stand, leaks, seen, standing
 from tests.worker.times import Clock
 
 pytestmark = [
     pytest.mark.spark,
     pytest.mark.real,
+    pytest.mark.timeout(900),
     pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"),
     pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning"),
 ]
@@ -43,6 +44,7 @@ def worker(stand: Stand, point: str) -> "subprocess.CompletedProcess[str]":
         warehouse=f"{stand.folder}/warehouse",
         spark_master="local[1]",
         spark_memory="1g",
+        spark_options={"spark.driver.extraJavaOptions": QUICK},
     )
     return subprocess.run(
         [sys.executable, "-m", "tests.worker.dying", point],
@@ -50,7 +52,7 @@ def worker(stand: Stand, point: str) -> "subprocess.CompletedProcess[str]":
         cwd=ROOT,
         capture_output=True,
         text=True,
-        timeout=240,
+        timeout=600,
         check=False,
     )
 
@@ -86,7 +88,7 @@ def test_spark_killed_in_the_middle_of_a_job_is_started_again(stand: Stand) -> N
     assert stand.waits("jvm")
     ended = worker(stand, "jvm")
     assert ended.returncode == 0, ended.stderr
-    assert "Spark is gone" in ended.stderr
+    assert "Spark is gone" in ended.stdout + ended.stderr
     assert not leaks(ended.stdout + ended.stderr)
     assert {(row.state, row.attempts) for row in stand.entries("jvm")} == {(ledger.MADE, 2)}
     assert stand.rows("jvm") == seen(rows)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.real.server import RunningServer, running
-from tests.worker.stand import ICE, Stand, leaks, seen, standing
+from tests.worker.stand import ICE, QUICK, Stand, leaks, seen, standing
 
 pytestmark = [
     pytest.mark.real,
@@ -25,7 +25,9 @@ pytestmark = [
 @pytest.fixture(scope="module")
 def stand(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stand]:
     folder = tmp_path_factory.mktemp("stand")
-    (folder / "headgate.toml").write_text('[spark]\nmaster = "local[1]"\nmemory = "1g"\n')
+    options = f'"spark.driver.extraJavaOptions" = "{QUICK}"'
+    spark = f'[spark]\nmaster = "local[1]"\nmemory = "1g"\noptions = {{ {options} }}\n'
+    (folder / "headgate.toml").write_text(spark)
     with standing(folder, f"sqlite:///{folder}/headgate.db") as stand:
         yield stand
 
