@@ -53,6 +53,13 @@ class Planned(msgspec.Struct, frozen=True):
     members: bytes = b""
 
 
+class Made(msgspec.Struct, frozen=True):
+    """The members of a plan's answer, and what stands for the view that they were made under."""
+
+    members: bytes
+    view: bytes
+
+
 class Scans:
     def __init__(self, documents: Documents, *, patience: float = PATIENCE) -> None:
         self.documents = documents
@@ -63,7 +70,7 @@ class Scans:
         self.patience = patience
         self._pool = ThreadPoolExecutor(8, thread_name_prefix="plans")
         self._waiting = ThreadPoolExecutor(MOST_WAITING, thread_name_prefix="waiting-plans")
-        self._running: set[Future[bytes]] = set()
+        self._running: set[Future[Made]] = set()
         self._closed = threading.Event()
 
     @cached_property
@@ -83,14 +90,14 @@ class Scans:
         self._running.add(work)
         work.add_done_callback(self._running.discard)
         try:
-            return Planned("completed", None, work.result(timeout=self.patience))
+            return Planned("completed", None, work.result(timeout=self.patience).members)
         except StillRunning:
             return self._later(permit, work)
 
     def poll(self, permit: Permit, id: str) -> Planned:
         """How far a plan of the caller's own is. One made under another view of the table than now is gone."""
         record = self._record(permit, id)
-        if record.view != self._view(self._current(permit)):
+        if record.view != self._view(permit, self._current(permit)):
             raise _no_plan(id)
         if record.status == "failed":
             failure = msgspec.json.decode(record.answer or b"{}", type=dict[str, Any])
@@ -127,23 +134,32 @@ class Scans:
 
     # -- inside -------------------------------------------------------------------------------------------------
 
-    def _plan(self, permit: Permit, request: PlanRequest, circumstances: Circumstances) -> bytes:
-        members, told = self.reads.waited(
+    def _plan(self, permit: Permit, request: PlanRequest, circumstances: Circumstances) -> Made:
+        made, told = self.reads.waited(
             permit, lambda again: self._look(again, request), LIFETIME.total_seconds()
         )
         self.kernel.audit_read(permit, **told, **circumstances.told())
-        return members
+        return made
 
-    def _look(self, permit: Permit, request: PlanRequest) -> tuple[bytes, dict[str, object]]:
-        """The members of the answer and what the audit shall know, or NotReady while copies are being made."""
+    def _look(self, permit: Permit, request: PlanRequest) -> tuple[Made, dict[str, object]]:
+        """The answer and what the audit shall know, or NotReady while copies are being made."""
         if self._closed.is_set():
             raise e.Unavailable("the server is stopping", hint="plan the scan again")
         now = self._current(permit)
+        members, told = self._answer(permit, now, request)
+        return Made(members, self._view(permit, now)), told
+
+    def _answer(
+        self, permit: Permit, now: "_Current", request: PlanRequest
+    ) -> tuple[bytes, dict[str, object]]:
         if now.sight is None:
             return self._whole(permit, now, self._made(now, request))
         if self.reads.delegated(permit, now.sight) is not None:
             # The engine enforces the rest by itself, and is trusted to.
             return self._whole(permit, now, self.governed.plan(now.sight, request))
+        # The view shows every snapshot in the current schema: names of former ones mean nothing there, nor do columns
+        # that were dropped.
+        request = msgspec.structs.replace(request, use_snapshot_schema=False)
         if request.start_snapshot_id is None and self.governed.is_ready(
             now.sight, _snapshot(now.document.metadata, request)
         ):
@@ -249,9 +265,9 @@ class Scans:
         document = adapter.document(place_of(permit))
         return _Current(document, adapter, self.reads.sight(permit, document, adapter))
 
-    def _later(self, permit: Permit, work: "Future[bytes]") -> Planned:
+    def _later(self, permit: Permit, work: "Future[Made]") -> Planned:
         id = secrets.token_urlsafe(24)
-        view = self._view(self._current(permit))
+        view = self._view(permit, self._current(permit))
         ends = datetime.now(UTC) + LIFETIME
         record = plans.PlanRecord(
             id,
@@ -265,14 +281,17 @@ class Scans:
         work.add_done_callback(lambda done: self._ended(id, done))
         return Planned("submitted", id)
 
-    def _ended(self, id: str, work: "Future[bytes]") -> None:
+    def _ended(self, id: str, work: "Future[Made]") -> None:
         try:
             if work.cancelled():
                 plans.end(self.kernel.store, id, "failed", _failure("the server was stopped", 503))
                 return
             error = work.exception()
             if error is None:
-                plans.end(self.kernel.store, id, "completed", work.result())
+                # INVARIANT: an answer is kept under the view that it was made under, which need not be that of whoever
+                # asked: policies may have changed in between, and may change back.
+                made = work.result()
+                plans.end(self.kernel.store, id, "completed", made.members, made.view)
             elif isinstance(error, e.HeadgateError):
                 plans.end(self.kernel.store, id, "failed", _failure(str(error), _code(error)))
             else:
@@ -290,8 +309,14 @@ class Scans:
             raise _no_plan(id)
         return record
 
-    def _view(self, now: "_Current") -> bytes:
-        veil = Veil() if now.sight is None else Veil(lens=now.sight.view)
+    def _view(self, permit: Permit, now: "_Current") -> bytes:
+        """Stands for what the caller sees of the table and how; an engine that is trusted gets other files."""
+        if now.sight is None:
+            veil = Veil()
+        elif self.reads.delegated(permit, now.sight) is not None:
+            veil = now.sight.veil
+        else:
+            veil = Veil(lens=now.sight.view)
         return view_digest(self._key, now.document.metadata["table-uuid"], veil)
 
 
