@@ -100,6 +100,12 @@ class Sight:
         return self.adapter.governed_folder(self.document)
 
 
+def _veil(seen: Seen) -> Veil:
+    """INVARIANT: no file conforms as it is if it may hold a column that was dropped, which nobody sees through a view."""
+    veil = veil_of(seen)
+    return msgspec.structs.replace(veil, exact=False) if seen.shape.lost else veil
+
+
 class Sights:
     """Makes sights and keeps those made lately: lowering a lens takes longer than all else about a read."""
 
@@ -113,7 +119,7 @@ class Sights:
         key = (table.id, seen.lens.id, seen.shape.key)
         kept = self._kept.get(key)
         if kept is None:
-            kept = (veil_of(seen), self._lowered(table, seen))
+            kept = (_veil(seen), self._lowered(table, seen))
             self._kept[key] = kept
             while len(self._kept) > _MOST:
                 self._kept.popitem(last=False)
