@@ -30,8 +30,9 @@ from headgate.language.parse import parse
 from headgate.lenses.copies import SourceFile
 from headgate.lenses.metadata import govern_snapshot, governed_document, write_governed_document
 from headgate.model.schema import Schema
+from headgate.pipelines.job import MaterialiseJob
 from headgate.pipelines.lens_sql import LensSql, lens_sql
-from headgate.pipelines.materialise import MaterialiseJob, materialise
+from headgate.pipelines.materialise import materialise
 from headgate.pipelines.session import SparkSettings, open_session
 from headgate.planning import ManifestIndex, PlanRequest, plan
 

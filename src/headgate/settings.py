@@ -66,6 +66,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     oidc: tuple[Oidc, ...] = ()
     connections: dict[str, Connection] = {}
     """The systems whose policies are synchronised, by name."""
+    worker: bool = True
+    """Whether the server starts a worker of its own."""
+    spark_master: str | None = None
+    spark_remote: str | None = None
+    spark_memory: str = "2g"
+    spark_options: dict[str, str] = {}
+    """Further settings of the Spark session."""
 
     def handed_over(self) -> str:
         """For the environment of the server's own processes."""
@@ -95,6 +102,15 @@ class _Sync(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", forbid_un
     connections: dict[str, dict[str, _Connection]] = {}
 
 
+class _Spark(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", forbid_unknown_fields=True):
+    """The table ``[spark]``: where jobs run."""
+
+    master: str | None = None
+    remote: str | None = None
+    memory: str | None = None
+    options: dict[str, str] = {}
+
+
 class _File(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", forbid_unknown_fields=True):
     """What `headgate.toml` may say. Development mode is not among it: it must be asked for at every start."""
 
@@ -106,6 +122,8 @@ class _File(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", forbid_un
     service_admins: tuple[str, ...] | None = None
     oidc: tuple[Oidc, ...] = ()
     sync: _Sync = _Sync()
+    worker: bool | None = None
+    spark: _Spark = _Spark()
 
 
 def load(flags: Mapping[str, Any], environment: Mapping[str, str] = os.environ) -> Settings:
@@ -125,6 +143,11 @@ def load(flags: Mapping[str, Any], environment: Mapping[str, str] = os.environ) 
         return default if found is None else found
 
     dev = bool(flags.get("dev"))
+    master, remote = given("spark_master") or file.spark.master, given("spark_remote") or file.spark.remote
+    if master and remote:
+        raise IllegalArgument(
+            "Spark is either at a master or behind Spark Connect", hint="give one of the two"
+        )
     admins = _names(setting("service_admins", ()))
     return Settings(
         home=str(home),
@@ -137,6 +160,11 @@ def load(flags: Mapping[str, Any], environment: Mapping[str, str] = os.environ) 
         service_admins=admins | {"admin"} if dev else admins,
         oidc=_distinct(file.oidc),
         connections=_connections(file.sync),
+        worker=not flags.get("no_worker") and file.worker is not False,
+        spark_master=master,
+        spark_remote=_remote(remote),
+        spark_memory=file.spark.memory or "2g",
+        spark_options=file.spark.options,
     )
 
 
@@ -170,6 +198,12 @@ def _number(value: Any, name: str, least: int, most: int) -> int:
 
 def _warehouse(value: str) -> str:
     return value if "://" in value else str(Path(value).expanduser().absolute())
+
+
+def _remote(value: str | None) -> str | None:
+    if value is not None and not value.startswith("sc://"):
+        raise IllegalArgument(f"'{value}' is no Spark Connect address", hint="write sc://host:15002")
+    return value
 
 
 def _distinct(issuers: tuple[Oidc, ...]) -> tuple[Oidc, ...]:

@@ -153,8 +153,7 @@ def fill(steward: Steward) -> None:
     staged = adapter.commit_document(place(authority, node), [], updates)
     with steward.kernel.store.write("test", "append") as tx:
         staged.commit(tx, node.id)
-    with steward.kernel.store.read() as read:
-        assert pointers.location(read, node.id) != document.location
+    assert pointers.location(steward.kernel.store, node.id) != document.location
 
 
 # -- through the Iceberg door ---------------------------------------------------------------------------------------
@@ -191,9 +190,8 @@ def test_plans_hand_out_only_files_that_hold_nothing_else(api: Api, steward: Ste
     second = api("ann", "POST", f"{ICEBERG}/plan", {})
     assert len(second.json().get("file-scan-tasks", [])) == 2, second.text
     assert len(api("bob", "POST", f"{ICEBERG}/plan", {}).json()["file-scan-tasks"]) == 1
-    for filter in ("ends_with(region, 'U')", "id < 2"):
-        applied(api, f"policy: other\non: lake\nto: [everyone]\nrows: {filter}\n")
-        tasks = api("ann", "POST", f"{ICEBERG}/plan", {}).json().get("file-scan-tasks", [])
-        assert len(tasks) == (1 if "id" in filter else 0), "a filter that is not exact proves nothing"
-    applied(api, MASK)
-    assert api("ann", "POST", f"{ICEBERG}/plan", {}).status_code == 403
+    steward.scans.patience = 0.2
+    for policy in ("policy: other\non: lake\nto: [everyone]\nrows: ends_with(region, 'U')\n", MASK):
+        applied(api, policy)
+        answer = api("ann", "POST", f"{ICEBERG}/plan", {}).json()
+        assert answer.keys() == {"status", "plan-id"}, "a filter that is not exact proves nothing"

@@ -7,7 +7,7 @@ import sys
 import pytest
 import structlog
 
-from headgate.doors import logs
+from headgate import logs
 
 SECRET = "s3cr3t-Value_1"
 

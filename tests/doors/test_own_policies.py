@@ -302,6 +302,7 @@ def test_the_planner_gets_the_lens_as_a_veil(api: Api, steward: Steward) -> None
     from headgate.catalogs.interface import IcebergCatalog
     from headgate.decide import Op
     from headgate.model.principals import Identity
+    from headgate.steward.lenses import veil_of
     from headgate.steward.shapes import place
 
     applied(api, HIDE, ROWS, MASK)
@@ -310,8 +311,7 @@ def test_the_planner_gets_the_lens_as_a_veil(api: Api, steward: Steward) -> None
     adapter = steward.catalogs.opened(permit.authority.objects[permit.node.chain[1][0]])
     assert isinstance(adapter, IcebergCatalog)
     metadata = adapter.document(place(permit.authority, permit.node)).metadata
-    veil = steward.lenses.veil(permit, metadata)
-    assert veil is not None
+    veil = veil_of(steward.lenses.over(permit, metadata))
     assert (veil.hidden_field_ids, veil.masked_field_ids) == (frozenset({4, 7}), frozenset({3}))
     assert veil.row_filter["type"] == "eq"
 

@@ -23,8 +23,9 @@ from headgate.language.parse import parse
 from headgate.lenses.copies import GovernedCopy, SourceFile
 from headgate.lenses.metadata import govern_snapshot, governed_document, write_governed_document
 from headgate.model.schema import Field, ListType, MapType, Schema, StructType, Type
+from headgate.pipelines.job import MaterialiseJob
 from headgate.pipelines.lens_sql import LensSql, lens_sql
-from headgate.pipelines.materialise import MaterialiseJob, materialise
+from headgate.pipelines.materialise import materialise
 from headgate.pipelines.other_rows import noisy_value
 from headgate.planning import ManifestIndex, PlanRequest, Veil, plan
 

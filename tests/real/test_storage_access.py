@@ -14,11 +14,10 @@ import pytest
 from pyiceberg.catalog.rest import RestCatalog
 
 from tests.minio import PATIENCE, Minio, minio
-from tests.real.conftest import ROOT
-from tests.real.duckdb_client import duckdb, duckdb_python, keyless
+from tests.real.iceberg_clients import ROOT, duckdb, keyless
 from tests.real.iceberg_lake import IcebergLake, iceberg_lake
 
-__all__ = ["duckdb_python", "minio"]
+__all__ = ["minio"]
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(PATIENCE)]
 

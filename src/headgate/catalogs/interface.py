@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
+from typing import Any, Final, Generic, Protocol, TypeGuard, TypeVar, runtime_checkable
 
 import msgspec
-from pyiceberg.io import FileIO
 
+from headgate.catalogs.iceberg.storage import Storage
 from headgate.model.objects import ObjectType
 from headgate.model.tables import LoadedTable, Partition, TableChange, TableDefinition
 from headgate.store import Write
@@ -95,7 +95,7 @@ class TableCatalog(Catalog, Protocol):
     def alter_table(self, at: Place, changes: tuple[TableChange, ...]) -> Staged[LoadedTable]:
         """Prepare changes of a table. A new name needs nothing here where names are kept in the object rows."""
 
-    def drop_table(self, at: Place, *, purge: bool) -> Staged[LoadedTable]:
+    def drop_table(self, at: Place, *, purge: bool) -> Staged[None]:
         """Prepare to forget a table; `purge` deletes its files as well, once it is forgotten."""
 
     def partitions(self, at: Place) -> list[Partition]:
@@ -112,8 +112,11 @@ class IcebergCatalog(TableCatalog, Protocol):
     def document(self, at: Place) -> Document:
         """The current document of a table or view."""
 
-    def files(self, at: Place) -> FileIO:
-        """The storage that a table's files lie in."""
+    storage: Storage
+    """Where the files of its tables lie."""
+
+    def governed_folder(self, document: Document) -> str:
+        """The folder for what views of a table leave of it: inside no table's own, so no table's credential reaches it."""
 
     def own_folders(self, document: Document) -> tuple[str, ...]:
         """Where the files of a table may lie, in the one spelling of `locations.normal`."""
@@ -140,3 +143,24 @@ class IcebergCatalog(TableCatalog, Protocol):
 
     def drop_view(self, at: Place) -> None:
         """Remove a view from the system behind the catalog."""
+
+
+_kinds: Final[dict[tuple[type, type], bool]] = {}
+"""Remembered by class: to compare all methods for every request would cost more than the request."""
+
+
+def holds_tables(catalog: Catalog) -> TypeGuard[TableCatalog]:
+    """Whether a catalog holds tables."""
+    return _is(catalog, TableCatalog)
+
+
+def holds_documents(catalog: Catalog) -> TypeGuard[IcebergCatalog]:
+    """Whether the tables of a catalog are Iceberg documents."""
+    return _is(catalog, IcebergCatalog)
+
+
+def _is(catalog: Catalog, kind: type) -> bool:
+    key = (type(catalog), kind)
+    if key not in _kinds:
+        _kinds[key] = isinstance(catalog, kind)
+    return _kinds[key]

@@ -6,6 +6,9 @@ from typing import Final
 from headgate.model.errors import IllegalArgument
 from headgate.model.objects import clip
 
+GOVERNED: Final = "_headgate"
+"""The folder of a warehouse that holds what views leave of tables; no table lies in one."""
+
 _SCHEMES: Final = frozenset({"file", "s3"})
 _PLAIN: Final = re.compile(r"[\w.=@+\- ]+", re.ASCII)
 _UNSAFE: Final = re.compile(r"[^A-Za-z0-9_-]+")

@@ -4,14 +4,12 @@ import uuid
 from collections.abc import Sequence
 from typing import Any, Final
 
-from pyiceberg.io import FileIO
-
 from headgate.catalogs.iceberg import descriptions, partitions, table_metadata, view_metadata
 from headgate.catalogs.iceberg.places import check_document
 from headgate.catalogs.iceberg.storage import Storage
 from headgate.catalogs.interface import Document, Namespace, Place, Staged
 from headgate.catalogs.kept import Kept
-from headgate.catalogs.locations import checked_warehouse, inside, more_places, normal, segment
+from headgate.catalogs.locations import GOVERNED, checked_warehouse, inside, more_places, normal, segment
 from headgate.model import tables as t
 from headgate.model.errors import ConnectionFailed, HeadgateError, IllegalArgument
 from headgate.model.objects import ObjectType, clip
@@ -72,11 +70,12 @@ class Native(Kept):
         location = self._pointer(at)
         return Document(location, self.storage.read(location))
 
-    def files(self, at: Place) -> FileIO:
-        return self.storage.io
-
     def own_folders(self, document: Document) -> tuple[str, ...]:
         return (_place(document.metadata),)
+
+    def governed_folder(self, document: Document) -> str:
+        own = self.folder.removeprefix(f"{self.warehouse}/")
+        return f"{self.warehouse}/{GOVERNED}/{own}/{uuid.UUID(document.metadata['table-uuid']).hex}"
 
     def given_folders(self, document: Document) -> tuple[str, ...]:
         # Asked anew each time: a place that the catalog's owner has taken back is given to nobody any more.
@@ -194,8 +193,7 @@ class Native(Kept):
         return Staged(told, staged.commit, staged.abandon, staged.finish)
 
     def _pointer(self, at: Place) -> str:
-        with self.store.read() as read:
-            location = pointers.location(read, at.object)
+        location = pointers.location(self.store, at.object)
         if location is None:
             raise HeadgateError(
                 f"{at.type} '{clip(at.name)}' has no metadata", hint="drop it and create it again"

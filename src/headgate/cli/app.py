@@ -14,6 +14,7 @@ from headgate.cli import (
     governance,
     grants,
     group,
+    lens,
     metalake,
     owner,
     policy,
@@ -39,11 +40,12 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.command("serve")(serve.serve)
+app.command("worker")(serve.worker)
 for _noun in (token, metalake, catalog, schema, table, user, group, role):
     app.add_typer(_noun.app)
 app.add_typer(grants.grant)
 app.add_typer(grants.revoke)
-for _noun in (owner, tag, policy, audit, sync):
+for _noun in (owner, tag, policy, audit, sync, lens):
     app.add_typer(_noun.app)
 decisions.register(app)
 governance.register(app)

@@ -6,19 +6,21 @@ import signal
 import socket
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Final
 
 import uvicorn
 from uvicorn.supervisors import Multiprocess
 
+from headgate import logs
 from headgate.cli.failure import Failure, Usage
 from headgate.cli.output import console
-from headgate.doors import logs
 from headgate.doors.authentication.simple import is_loopback
+from headgate.doors.protocol import HttpProtocol
 from headgate.settings import HANDOVER, Settings
 from headgate.store import Store
+from headgate.worker import process as worker
 
 PATIENCE: Final = 30
 """Seconds that requests under way may take to finish after the server was told to stop."""
@@ -37,7 +39,8 @@ def run(settings: Settings) -> None:
     with _metrics_folder(settings):
         os.environ[HANDOVER] = settings.handed_over()
         _welcome(settings, listening.getsockname()[1])
-        _serve(settings, listening)
+        with worker.kept_running() if settings.worker else nullcontext():
+            _serve(settings, listening)
 
 
 def _prepare(settings: Settings) -> None:
@@ -79,8 +82,7 @@ def _serve(settings: Settings, listening: socket.socket) -> None:
         "headgate.doors.app:from_environment",
         factory=True,
         workers=settings.workers,
-        # h11 takes any method; Gravitino's client says goodbye with one of its own.
-        http="h11",
+        http=HttpProtocol,
         ws="none",
         log_config=None,
         access_log=False,

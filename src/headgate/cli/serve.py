@@ -21,6 +21,14 @@ Admins = Annotated[
     str | None, typer.Option("--service-admins", help="Who may make metalakes and tokens: a,b")
 ]
 Workers = Annotated[int | None, typer.Option("--workers", help="Processes on the port (default 1).")]
+NoWorker = Annotated[
+    bool, typer.Option("--no-worker", help="Start no worker: 'headgate worker' runs elsewhere.")
+]
+SparkMaster = Annotated[
+    str | None,
+    typer.Option("--spark-master", help="Where Spark jobs run: local[*], spark://…, yarn, k8s://…"),
+]
+SparkRemote = Annotated[str | None, typer.Option("--spark-remote", help="Spark Connect: sc://host:15002")]
 
 
 def serve(
@@ -33,6 +41,9 @@ def serve(
     warehouse: Warehouse = None,
     service_admins: Admins = None,
     workers: Workers = None,
+    no_worker: NoWorker = False,
+    spark_master: SparkMaster = None,
+    spark_remote: SparkRemote = None,
 ) -> None:
     """Start a server. Flags win over HEADGATE_* variables, those over headgate.toml."""
     settings = load(dict(locals()))
@@ -40,3 +51,20 @@ def serve(
     from headgate.cli import process
 
     process.run(settings)
+
+
+def worker(
+    home: Home = None,
+    config: Config = None,
+    store: StoreUrl = None,
+    warehouse: Warehouse = None,
+    spark_master: SparkMaster = None,
+    spark_remote: SparkRemote = None,
+) -> None:
+    """Make governed copies for the readers of a server's store. Any number of workers may run."""
+    settings = load(dict(locals()))
+    from headgate import logs
+    from headgate.worker import process
+
+    logs.configure()
+    process.run(settings, process.stopping(with_parent=False))

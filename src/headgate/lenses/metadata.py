@@ -96,16 +96,23 @@ def govern_snapshot(
 def governed_document(
     document: Json, snapshots: Sequence[GovernedSnapshot], outline: Outline, folder: str
 ) -> Json:
-    """The table's document as the lens shows it, over the snapshots that are governed."""
+    """The table's document as the lens shows it, over the snapshots that are governed.
+
+    The others keep their place in history, but the manifest list they name does not exist: the server can plan them, and a
+    client that plans by itself fails.
+    """
     version = max(2, int(document["format-version"]))
-    shown = {s.snapshot["snapshot-id"]: s for s in snapshots}
+    shown = {s.snapshot["snapshot-id"]: s.snapshot for s in snapshots}
+    listed = [
+        shown.get(s["snapshot-id"]) or _withheld(s, document, folder, version)
+        for s in document.get("snapshots") or []
+    ]
     specs = governed_specs(document, outline)
     orders = governed_orders(document, outline)
     default_order = document.get("default-sort-order-id", 0)
     refs = {
         name: {"type": ref["type"], "snapshot-id": ref["snapshot-id"]}
         for name, ref in (document.get("refs") or {}).items()
-        if ref["snapshot-id"] in shown
     }
     current = document.get("current-snapshot-id")
     partition_ids = [field["field-id"] for spec in specs for field in spec["fields"]]
@@ -124,13 +131,12 @@ def governed_document(
         "sort-orders": orders,
         "default-sort-order-id": default_order if any(o["order-id"] == default_order for o in orders) else 0,
         "properties": governed_properties(document, outline),
-        "current-snapshot-id": current if current in shown else -1,
+        "current-snapshot-id": -1 if current is None else current,
         "refs": refs,
-        "snapshots": [_with_parent(s.snapshot, shown) for s in snapshots],
+        "snapshots": listed,
         "snapshot-log": [
             {"snapshot-id": entry["snapshot-id"], "timestamp-ms": entry["timestamp-ms"]}
             for entry in document.get("snapshot-log") or []
-            if entry["snapshot-id"] in shown
         ],
         "metadata-log": [],
         "statistics": [],
@@ -261,31 +267,38 @@ def _with_row_ids(manifests: Sequence[Written]) -> Iterator[Written]:
 def _snapshot(
     source: Json, document: Json, listed: str, manifests: Sequence[Written], version: int
 ) -> GovernedSnapshot:
-    operation = (source.get("summary") or {}).get("operation", "append")
     records = sum(m.added_rows + m.existing_rows for m in manifests)
+    totals = {
+        "total-records": str(records),
+        "total-data-files": str(sum(m.added + m.existing for m in manifests)),
+        "total-delete-files": "0",
+    }
+    snapshot = _told(source, document, listed, totals, records, version)
+    return GovernedSnapshot(snapshot, records)
+
+
+def _withheld(source: Json, document: Json, folder: str, version: int) -> Json:
+    return _told(source, document, f"{folder}/metadata/withheld-{source['snapshot-id']}.avro", {}, 0, version)
+
+
+def _told(
+    source: Json, document: Json, listed: str, totals: dict[str, str], records: int, version: int
+) -> Json:
+    """A snapshot of the table, with a manifest list and totals of its own."""
+    operation = (source.get("summary") or {}).get("operation", "append")
+    parent = source.get("parent-snapshot-id")
     snapshot: Json = {
         "snapshot-id": source["snapshot-id"],
-        "parent-snapshot-id": source.get("parent-snapshot-id"),
+        **({} if parent is None else {"parent-snapshot-id": parent}),
         "sequence-number": int(source.get("sequence-number", 0)),
         "timestamp-ms": source["timestamp-ms"],
         "manifest-list": listed,
-        "summary": {
-            "operation": operation if operation in _OPERATIONS else "overwrite",
-            "total-records": str(records),
-            "total-data-files": str(sum(m.added + m.existing for m in manifests)),
-            "total-delete-files": "0",
-        },
+        "summary": {"operation": operation if operation in _OPERATIONS else "overwrite", **totals},
         "schema-id": _schema_id(document),
     }
     if version > 2:
         snapshot |= {"first-row-id": 0, "added-rows": records}
-    return GovernedSnapshot(snapshot, records)
-
-
-def _with_parent(snapshot: Json, shown: Collection[int]) -> Json:
-    if snapshot.get("parent-snapshot-id") in shown:
-        return snapshot
-    return {key: value for key, value in snapshot.items() if key != "parent-snapshot-id"}
+    return snapshot
 
 
 def _schema_id(document: Json) -> int:

@@ -3,20 +3,19 @@
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
 from headgate.catalogs.iceberg.storage import Storage
 from headgate.catalogs.locations import inside, normal
-from headgate.lenses.copies import GovernedCopy, Metrics, SourceFile, copy_key
+from headgate.lenses.copies import GovernedCopy, Metrics, SourceFile
 from headgate.lenses.entries import check_inside
 from headgate.model.errors import Conflict, HeadgateError, IllegalArgument
 from headgate.pipelines.errors import job_failed
+from headgate.pipelines.job import MaterialiseJob
 from headgate.pipelines.job_tables import NUMBER_ID, number_column, write_input, write_sink
-from headgate.pipelines.lens_sql import LensSql
-from headgate.pipelines.session import CATALOG, NAMESPACE
+from headgate.pipelines.session import NAMESPACE, jobs_catalog
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -37,29 +36,6 @@ _HARVESTED: Final = (
     "upper_bounds",
     "split_offsets",
 )
-
-
-@dataclass(frozen=True)
-class MaterialiseJob:
-    """Files of one snapshot to be copied through one lens.
-
-    `output` is the lens's folder, which its readers may read; `staging` a folder that no reader may.
-    """
-
-    document: Json
-    snapshot_id: int
-    sources: tuple[SourceFile, ...]
-    lens: LensSql
-    output: str
-    staging: str
-
-    @property
-    def population(self) -> int | None:
-        """The snapshot whose rows count, if the lens has a mask that counts rows."""
-        return self.snapshot_id if self.lens.counted else None
-
-    def key(self, source: SourceFile) -> str:
-        return copy_key(source, self.lens.id, self.population)
 
 
 def materialise(spark: "SparkSession", job: MaterialiseJob, storage: Storage) -> list[GovernedCopy]:
@@ -90,7 +66,8 @@ def materialise(spark: "SparkSession", job: MaterialiseJob, storage: Storage) ->
 def _run(
     spark: "SparkSession", job: MaterialiseJob, storage: Storage, attempt: str, staging: str, data: str
 ) -> list[GovernedCopy]:
-    with _tables(spark, _documents(job, storage, staging, data), attempt) as names:
+    catalog = jobs_catalog(spark, job.storage)
+    with _tables(spark, catalog, _documents(job, storage, staging, data), attempt) as names:
         (
             _rows(spark, job, names)
             .writeTo(names["sink"])
@@ -134,17 +111,19 @@ def _documents(job: MaterialiseJob, storage: Storage, staging: str, data: str) -
 
 
 @contextmanager
-def _tables(spark: "SparkSession", documents: Mapping[str, str], attempt: str) -> Iterator[dict[str, str]]:
+def _tables(
+    spark: "SparkSession", catalog: str, documents: Mapping[str, str], attempt: str
+) -> Iterator[dict[str, str]]:
     """Register the job's tables under names of their own, and forget them afterwards."""
     names: dict[str, str] = {}
     try:
         for role, location in documents.items():
             table = f"{NAMESPACE}.{role}_{attempt}"
             spark.sql(
-                f"CALL {CATALOG}.system.register_table(table => :table, metadata_file => :location)",
+                f"CALL {catalog}.system.register_table(table => :table, metadata_file => :location)",
                 {"table": table, "location": location},
             )
-            names[role] = f"{CATALOG}.{table}"
+            names[role] = f"{catalog}.{table}"
         yield names
     finally:
         for name in names.values():

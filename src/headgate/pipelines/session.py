@@ -1,5 +1,6 @@
 """The Spark session that jobs run in: local, on a cluster, or behind Spark Connect."""
 
+import hashlib
 import logging
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
@@ -47,19 +48,30 @@ def open_session(settings: SparkSettings | None = None) -> "SparkSession":
     from pyspark.sql import SparkSession
 
     settings = settings or SparkSettings()
-    catalog = _catalog(settings)
     if settings.remote is not None:
         session = SparkSession.builder.remote(settings.remote).getOrCreate()
-        for key, value in {**_MEANING, **catalog, **settings.more}.items():
+        for key, value in {**_MEANING, **settings.more}.items():
             session.conf.set(key, value)
     else:
-        session = _classic(settings, catalog)
+        session = _classic(settings)
     _silence()
-    session.sql(f"CREATE NAMESPACE IF NOT EXISTS {CATALOG}.{NAMESPACE}")
+    jobs_catalog(session, settings.storage)
     return session
 
 
-def _classic(settings: SparkSettings, catalog: Mapping[str, str]) -> "SparkSession":
+def jobs_catalog(session: "SparkSession", storage: Mapping[str, str]) -> str:
+    """The catalog for jobs on one storage, by name. Each storage has its own, as each has its own credentials."""
+    digest = hashlib.sha256(repr(sorted(storage.items())).encode()).hexdigest()[:12]
+    name = f"{CATALOG}_{digest}" if storage else CATALOG
+    key = f"spark.sql.catalog.{name}"
+    if session.conf.get(key, None) is None:
+        for option, value in _catalog(key, storage).items():
+            session.conf.set(option, value)
+        session.sql(f"CREATE NAMESPACE IF NOT EXISTS {name}.{NAMESPACE}")
+    return name
+
+
+def _classic(settings: SparkSettings) -> "SparkSession":
     from pyspark.sql import SparkSession
 
     builder: Any = SparkSession.builder.master(settings.master).appName("headgate")
@@ -70,7 +82,7 @@ def _classic(settings: SparkSettings, catalog: Mapping[str, str]) -> "SparkSessi
         "spark.sql.shuffle.partitions": "8",
         "spark.jars.packages": ",".join(_packages(settings)),
     }
-    for key, value in {**local, **_MEANING, **catalog, **settings.more}.items():
+    for key, value in {**local, **_MEANING, **settings.more}.items():
         builder = builder.config(key, value)
     session: SparkSession = builder.getOrCreate()
     session.sparkContext.setLogLevel("OFF")
@@ -88,8 +100,7 @@ def _packages(settings: SparkSettings) -> tuple[str, ...]:
     return (*settings.packages, AWS) if aws and AWS not in settings.packages else settings.packages
 
 
-def _catalog(settings: SparkSettings) -> dict[str, str]:
-    name = f"spark.sql.catalog.{CATALOG}"
+def _catalog(name: str, storage: Mapping[str, str]) -> dict[str, str]:
     return {
         name: "org.apache.iceberg.spark.SparkCatalog",
         f"{name}.type": "jdbc",
@@ -100,5 +111,5 @@ def _catalog(settings: SparkSettings) -> dict[str, str]:
         f"{name}.warehouse": "file:///nowhere",
         f"{name}.io-impl": "org.apache.iceberg.io.ResolvingFileIO",
         f"{name}.cache-enabled": "false",
-        **{f"{name}.{key}": value for key, value in settings.storage.items()},
+        **{f"{name}.{key}": value for key, value in storage.items()},
     }

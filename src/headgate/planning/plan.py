@@ -285,9 +285,12 @@ def plan_from_token(
 ) -> tuple[Plan, PlanTask]:
     """The plan that a token is a part of, made again; the caller sends `plan.body(task.start, task.stop)`."""
     task = decode_plan_task(key, token)
+    table = read_table(metadata)
+    # Asked before anything is planned: under another view the same request may not even be possible.
+    if task.table_uuid != table.uuid or task.view != view_digest(key, table.uuid, _complete(veil, table)):
+        raise StalePlanTaskError
     made = plan(metadata, task.request, io=io, index=index, veil=veil, within=within)
-    same_view = task.view == view_digest(key, made.table_uuid, made.veil)
-    if not same_view or made.table_uuid != task.table_uuid or made.snapshot_id != task.snapshot_id:
+    if made.snapshot_id != task.snapshot_id:
         raise StalePlanTaskError
     return made, task
 

@@ -59,6 +59,8 @@ class Veil(msgspec.Struct, frozen=True):
     """Every row that may be seen matches it. None if all rows may."""
     exact: bool = False
     """Whether every row that matches it may be seen as well; if not, it proves of no file that all of it may."""
+    lens: str = ""
+    """Names the view where the table's files are governed already: what is planned under one is nothing under another."""
 
     @property
     def blind_field_ids(self) -> frozenset[int]:

@@ -12,13 +12,16 @@ from headgate.decide import Op
 from headgate.model.objects import ObjectType
 from headgate.planning import ManifestIndex
 from headgate.steward.catalogs import Catalogs
+from headgate.steward.enforcement import Enforcement
 from headgate.steward.filesets import Filesets
 from headgate.steward.functions import Functions
 from headgate.steward.governance import Governance
+from headgate.steward.governed import Governed
 from headgate.steward.iceberg import Documents
 from headgate.steward.jobs import JobTemplates
 from headgate.steward.kernel import Kernel
 from headgate.steward.leaves import Leaves
+from headgate.steward.lens_care import LensCare
 from headgate.steward.lenses import Lenses
 from headgate.steward.metalakes import Metalakes
 from headgate.steward.models import Models
@@ -34,6 +37,7 @@ from headgate.steward.roles import Roles
 from headgate.steward.scans import Scans
 from headgate.steward.schemas import Schemas
 from headgate.steward.shapes import Shapes
+from headgate.steward.sights import Sights
 from headgate.steward.statistics import Statistics
 from headgate.steward.syncs import Syncs
 from headgate.steward.tables import Tables
@@ -41,6 +45,7 @@ from headgate.steward.tags import Tags
 from headgate.steward.tokens import Tokens
 from headgate.steward.vending import Vending
 from headgate.steward.views import Views
+from headgate.steward.workshop import Workshop
 from headgate.store import Store
 from headgate.sync.connections import Connection
 
@@ -67,9 +72,14 @@ class Steward:
         self.shapes = Shapes(self.catalogs)
         self.lenses = Lenses(self.kernel, self.shapes)
         self.tables = Tables(self.kernel, self.catalogs, self.lenses)
-        self.reads = Reads(self.lenses)
+        self.governed = Governed(store, ManifestIndex(folder=index_folder))
+        self.sights = Sights(store, self.shapes)
+        self.reads = Reads(self.kernel, self.lenses, self.sights, self.governed, Enforcement(self.kernel))
         self.iceberg = Documents(self.kernel, self.tables, self.reads)
-        self.scans = Scans(self.iceberg, ManifestIndex(folder=index_folder))
+        self.scans = Scans(self.iceberg)
+        self.workshop = Workshop(self.kernel, self.sights)
+        self.care = LensCare(self.kernel, self.sights, self.governed)
+        self.iceberg.changed = self.care.changed
         self.vending = Vending(self.iceberg)
         self.partitions = Partitions(self.tables)
         self.statistics = Statistics(self.kernel, self.lenses)
@@ -92,6 +102,7 @@ class Steward:
     def close(self) -> None:
         """Write what is still to be written, and stop."""
         self.scans.close()
+        self.care.close()
         self.kernel.close()
         self.catalogs.registry.close()
 

@@ -3,13 +3,14 @@
 from typing import Final
 
 from headgate.catalogs import Catalog, Registry
-from headgate.catalogs.interface import IcebergCatalog
+from headgate.catalogs.interface import holds_documents
 from headgate.catalogs.registry import CatalogDefinition, new_folder
 from headgate.decide import Authority, Node, Op, visible
 from headgate.model.errors import AlreadyExists, IllegalArgument
 from headgate.model.objects import CatalogType, ObjectType, checked_container_name, clip
 from headgate.steward.containers import Containers
 from headgate.steward.kernel import Kernel
+from headgate.steward.modes import check_mode
 from headgate.steward.outside import Outside
 from headgate.steward.ownership import created
 from headgate.steward.permits import Permit
@@ -128,6 +129,7 @@ class Catalogs(Containers):
         self, permit: Permit, name: str, type: CatalogType, provider: str | None, properties: dict[str, str]
     ) -> dict[str, str]:
         checked_container_name(name, "catalog")
+        check_mode(properties)
         chosen = self.registry.provider(type, provider, properties)
         # Opening checks the properties before anything is kept.
         folder = new_folder(permit.ref.metalake, name)
@@ -138,6 +140,7 @@ class Catalogs(Containers):
     def _keeps_fixed(self, record: ObjectRecord, properties: dict[str, str] | None) -> None:
         if properties is None:
             return
+        check_mode(properties)
         provider = self.registry.provider(catalog_type(record), record.body["provider"], record.properties)
         for key in sorted(provider.fixed):
             if properties.get(key) != record.properties.get(key):
@@ -159,7 +162,7 @@ class Catalogs(Containers):
 
 def _check_storage(catalog: Catalog, properties: dict[str, str]) -> None:
     """What a catalog says of giving out access to its storage must make sense before it is kept."""
-    if isinstance(catalog, IcebergCatalog):
+    if holds_documents(catalog):
         Settings.of(properties)
 
 

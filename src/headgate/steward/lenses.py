@@ -51,23 +51,6 @@ class Lenses:
         """As `of`, for the document of the table that is at hand."""
         return self._seen(permit, self.shapes.read(metadata))
 
-    def veil(self, permit: Permit, metadata: Json) -> Veil | None:
-        """The lens in the planner's terms; None if the caller sees all of the table."""
-        seen = self.over(permit, metadata)
-        if seen.lens.whole:
-            return None
-        hidden, masked = seen.within(seen.lens.hidden), seen.within(seen.lens.masked)
-        if seen.lens.rows == TRUE:
-            return Veil(hidden, masked)
-        rows, schema = seen.lens.rows, seen.shape.schema
-        try:
-            exact: Any = lower(rows, schema, form="reference", mode="exact")
-        except LoweringError:
-            # It still prunes what it can, but no longer proves that a file holds nothing else.
-            widened: Any = lower(rows, schema, form="reference", mode="widened")
-            return Veil(hidden, masked, widened)
-        return Veil(hidden, masked, exact, exact=True)
-
     def _seen(self, permit: Permit, shape: Shape | None) -> Seen:
         verdict = decide(permit.authority, permit.caller, permit.node, shape, dt.datetime.now(dt.UTC))
         if verdict.lens is not None:
@@ -96,3 +79,18 @@ def decide(
     if not named:
         return LensVerdict(WHOLE)
     return LensVerdict(None, (), (Denial(named, "the columns of the table cannot be told"),))
+
+
+def veil_of(seen: Seen) -> Veil:
+    """A restricted lens in the planner's terms."""
+    hidden, masked = seen.within(seen.lens.hidden), seen.within(seen.lens.masked)
+    if seen.lens.rows == TRUE:
+        return Veil(hidden, masked)
+    rows, schema = seen.lens.rows, seen.shape.schema
+    try:
+        exact: Any = lower(rows, schema, form="reference", mode="exact")
+    except LoweringError:
+        # It still prunes what it can, but no longer proves that a file holds nothing else.
+        widened: Any = lower(rows, schema, form="reference", mode="widened")
+        return Veil(hidden, masked, widened)
+    return Veil(hidden, masked, exact, exact=True)

@@ -1,24 +1,35 @@
 """Reads of tables: what the caller sees of one, told the same way to whoever loads, plans or writes."""
 
-from collections.abc import Iterator, Sequence
-from typing import Any, Final
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, Final, TypeVar
 
 import msgspec
 
-from headgate.catalogs.iceberg.schema import fields_of
-from headgate.catalogs.interface import Document
+from headgate.catalogs.interface import Document, IcebergCatalog
 from headgate.decide.clauses import any_on_the_way
 from headgate.model.errors import Forbidden
 from headgate.model.objects import ObjectType, clip
-from headgate.planning import Veil
+from headgate.steward import restrictions
+from headgate.steward.enforcement import Enforcement
+from headgate.steward.governed import Governed, NotReady
+from headgate.steward.kernel import Kernel
 from headgate.steward.lenses import Lenses
+from headgate.steward.modes import REFUSE
 from headgate.steward.permits import Permit
-from headgate.steward.seen import silent
+from headgate.steward.sights import Sight, Sights
+from headgate.steward.tables import place_of
 
 Json = dict[str, Any]
+T = TypeVar("T")
 
 SERVER_PLANNING: Final = {"scan-planning-mode": "server"}
 
+PATIENCE: Final = 30.0
+"""Seconds that a client waits for a table to be made ready before it is told to come back."""
+MOST_WAITING: Final = 16
+"""How many may wait so at a time; a server whose threads all wait answers nobody."""
 _WAYS: Final = frozenset({"vended-credentials", "remote-signing"})
 
 
@@ -27,6 +38,8 @@ class Circumstances(msgspec.Struct, frozen=True, omit_defaults=True):
 
     delegation: str | None = None
     referenced_by: str | None = None
+    client: str | None = None
+    """The client's own name and version."""
 
     @property
     def delegations(self) -> frozenset[str]:
@@ -36,32 +49,126 @@ class Circumstances(msgspec.Struct, frozen=True, omit_defaults=True):
     def told(self) -> dict[str, object]:
         return {key: clip(value, 500) for key, value in msgspec.to_builtins(self).items()}
 
+    @property
+    def plans_on_server(self) -> bool:
+        """Whether the client surely lets the server plan where a table asks for it.
+
+        One that wrongly says so finds no manifest and reads nothing.
+        """
+        name, _, version = (self.client or "").removeprefix("Apache ").partition(" ")
+        parts = version.split(" ")[0].split(".")
+        if name != "Iceberg" or len(parts) < 2 or not all(part.isdigit() for part in parts[:2]):
+            return False
+        return (int(parts[0]), int(parts[1])) >= (1, 11)
+
 
 class Loaded(msgspec.Struct, frozen=True):
     """A table or view as the caller may see it, and how its client has to read it."""
 
     document: Document
-    config: dict[str, str]
-    veil: Veil | None
+    config: dict[str, str] = {}
+    view: str | None = None
+    """Names the view if it is restricted."""
+    restrictions: Json | None = None
+    """What a trusted engine has to enforce by itself."""
 
 
 class Reads:
-    def __init__(self, lenses: Lenses) -> None:
+    """The one place that is asked what a caller sees of a table; loading, planning, tasks and writing all come here."""
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        lenses: Lenses,
+        sights: Sights,
+        governed: Governed,
+        enforcement: Enforcement,
+        *,
+        patience: float = PATIENCE,
+    ) -> None:
+        self.kernel = kernel
         self.lenses = lenses
+        self.governed = governed
+        self.enforcement = enforcement
+        self.sights = sights
+        self.patience = patience
+        self._waiting = threading.Semaphore(MOST_WAITING)
 
-    def veil(self, permit: Permit, metadata: Json) -> Veil | None:
-        """What the caller must not see of a table; None if that is nothing. Refuses a table not to be seen at all.
+    def sight(self, permit: Permit, document: Document, adapter: IcebergCatalog) -> Sight | None:
+        """What the caller sees of a table if that is only a part; None if it is all. Refuses one not to be seen at all."""
+        if permit.ref.type is not ObjectType.TABLE:
+            return None
+        seen = self.lenses.over(permit, document.metadata)
+        return None if seen.lens.whole else self.sights.of(permit.node, seen, document, adapter)
 
-        INVARIANT: the only place where that is asked; loading, planning, tasks and writing all come here.
+    def load(self, permit: Permit, adapter: IcebergCatalog, circumstances: Circumstances) -> Loaded:
+        """A table or view as the caller may see it; waits a while for one that is not ready."""
+        return self.waited(
+            permit, lambda again: self._load(again, adapter, circumstances), self.patience, self._waiting
+        )
+
+    def waited(
+        self,
+        permit: Permit,
+        look: Callable[[Permit], T],
+        patience: float,
+        places: threading.Semaphore | None = None,
+    ) -> T:
+        """What `look` answers once copies are ready.
+
+        INVARIANT: every look is under a permit of that moment, so who lost a right while waiting gets nothing.
         """
-        return self.lenses.veil(permit, metadata)
+        try:
+            return look(permit)
+        except NotReady:
+            if places is not None and not places.acquire(blocking=False):
+                raise
+        try:
+            ends, pause = time.monotonic() + patience, 0.05
+            while True:
+                time.sleep(pause)
+                pause = min(pause * 1.5, 1.0)
+                permit = self.kernel.permit(permit.identity, permit.op, permit.ref)
+                try:
+                    return look(permit)
+                except NotReady:
+                    if time.monotonic() > ends:
+                        raise
+        finally:
+            if places is not None:
+                places.release()
 
-    def seen(self, permit: Permit, document: Document) -> Loaded:
-        """A table or view as the caller may see it."""
-        veil = self.veil(permit, document.metadata) if permit.ref.type is ObjectType.TABLE else None
-        if veil is None:
-            return Loaded(document, {}, None)
-        return Loaded(Document(document.location, veiled(document.metadata, veil)), SERVER_PLANNING, veil)
+    def _load(self, permit: Permit, adapter: IcebergCatalog, circumstances: Circumstances) -> Loaded:
+        document = adapter.document(place_of(permit))
+        sight = self.sight(permit, document, adapter)
+        if sight is None:
+            return Loaded(document)
+        told = self.delegated(permit, sight)
+        if told is not None:
+            return Loaded(
+                Document(document.location, told.metadata), SERVER_PLANNING, sight.view, told.restrictions
+            )
+        try:
+            found = self.governed.document(sight, permit.identity)
+        except NotReady:
+            if not circumstances.plans_on_server:
+                raise
+            found = self.governed.withheld(sight, permit.identity)
+        return Loaded(found, SERVER_PLANNING, sight.view)
+
+    def delegated(self, permit: Permit, sight: Sight) -> restrictions.Told | None:
+        """What a trusted engine is told instead of being given copies; None for everybody else.
+
+        Refuses where restricted reads are refused.
+        """
+        how = self.enforcement.of(permit)
+        if how.mode == REFUSE:
+            raise Forbidden(
+                f"table '{clip(permit.ref.full_name)}' is not read by someone who may see only a part of it",
+                hint="its catalog says so (headgate.enforce = refuse); ask its owner for all of it",
+                about=ObjectType.TABLE,
+            )
+        return restrictions.told(sight.seen, sight.metadata) if how.trusted else None
 
     def check_writable(self, permit: Permit, document: Document, updates: Sequence[Json] = ()) -> None:
         """Refuse to write a table of which the writer does not see everything.
@@ -78,72 +185,9 @@ class Reads:
                 hint=f"policies ask for its former columns: {clip(', '.join(named), 200)}",
                 about=ObjectType.TABLE,
             )
-        if permit.ref.type is ObjectType.TABLE and self.veil(permit, document.metadata) is not None:
+        if permit.ref.type is ObjectType.TABLE and not self.lenses.over(permit, document.metadata).lens.whole:
             raise Forbidden(
                 f"table '{clip(permit.ref.full_name)}' cannot be written by someone who sees only a part of it",
                 hint="ask its owner for all of it",
                 about=ObjectType.TABLE,
             )
-
-
-def veiled(metadata: Json, veil: Veil) -> Json:
-    """The document without what the veil hides.
-
-    INVARIANT: names no manifest list, statistics file or count of the real table; a client plans on the server or not
-    at all.
-    """
-    hidden = veil.hidden_field_ids
-    withheld = f"{metadata['location']}/metadata/withheld.avro"
-    kept = {
-        key: value
-        for key, value in metadata.items()
-        if key not in ("statistics", "partition-statistics", "metadata-log")
-    }
-    names = {f["name"] for schema in metadata.get("schemas", []) for f in _hidden_fields(schema, hidden)}
-    if names:
-        kept["properties"] = silent(metadata.get("properties", {}), names)
-    kept["schemas"] = [_without(schema, hidden) for schema in metadata.get("schemas", [])]
-    kept["partition-specs"] = [_kept_fields(spec, hidden) for spec in metadata.get("partition-specs", [])]
-    kept["sort-orders"] = [_kept_fields(order, hidden) for order in metadata.get("sort-orders", [])]
-    if "schema" in kept:
-        kept["schema"] = _without(kept["schema"], hidden)
-    if "partition-spec" in kept:
-        kept["partition-spec"] = _kept_fields({"fields": kept["partition-spec"]}, hidden)["fields"]
-    kept["snapshots"] = [
-        {
-            **{key: value for key, value in snapshot.items() if key != "manifests"},
-            "manifest-list": withheld,
-            "summary": {"operation": snapshot.get("summary", {}).get("operation", "append")},
-        }
-        for snapshot in metadata.get("snapshots", [])
-    ]
-    return kept
-
-
-def _without(type: Any, hidden: frozenset[int]) -> Any:
-    """A schema or type without the fields that are hidden, at any depth."""
-    if not isinstance(type, dict):
-        return type
-    pruned = dict(type)
-    match type.get("type"):
-        case "struct":
-            pruned["fields"] = [
-                {**field, "type": _without(field["type"], hidden)}
-                for field in type["fields"]
-                if field["id"] not in hidden
-            ]
-            if "identifier-field-ids" in type:
-                pruned["identifier-field-ids"] = [i for i in type["identifier-field-ids"] if i not in hidden]
-        case "list":
-            pruned["element"] = _without(type["element"], hidden)
-        case "map":
-            pruned["key"], pruned["value"] = _without(type["key"], hidden), _without(type["value"], hidden)
-    return pruned
-
-
-def _hidden_fields(schema: Json, hidden: frozenset[int]) -> Iterator[Json]:
-    return (field for _, field in fields_of(schema) if field["id"] in hidden)
-
-
-def _kept_fields(layout: Json, hidden: frozenset[int]) -> Json:
-    return {**layout, "fields": [f for f in layout.get("fields", []) if f.get("source-id") not in hidden]}

@@ -3,29 +3,38 @@
 import hashlib
 import hmac
 import secrets
-from collections.abc import Callable, Iterator
+import threading
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as StillRunning
-from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from typing import Any, Final
 
 import msgspec
+import orjson
 import structlog
 
 from headgate import planning
 from headgate.catalogs.interface import Document, IcebergCatalog
+from headgate.catalogs.locations import normal
+from headgate.lenses.copies import GovernedCopy
+from headgate.lenses.metadata import governed_specs
 from headgate.model import errors as e
 from headgate.model.objects import clip
-from headgate.planning import ManifestIndex, Plan, PlanRequest, Veil, Within
+from headgate.planning import Plan, PlanRequest, Veil, Within
 from headgate.planning.plan import FILES_PER_TASK
 from headgate.planning.tokens import view_digest
+from headgate.steward.governed import parted
 from headgate.steward.iceberg import Documents
 from headgate.steward.permits import Permit
+from headgate.steward.planned import told
 from headgate.steward.reads import Circumstances
+from headgate.steward.sights import Sight
 from headgate.steward.tables import place_of
 from headgate.store import keys, plans
+
+Json = dict[str, Any]
 
 PATIENCE: Final = 2.0
 """Seconds that a client waits for its plan before it is told to come back for it."""
@@ -45,14 +54,17 @@ class Planned(msgspec.Struct, frozen=True):
 
 
 class Scans:
-    def __init__(self, documents: Documents, index: ManifestIndex, *, patience: float = PATIENCE) -> None:
+    def __init__(self, documents: Documents, *, patience: float = PATIENCE) -> None:
         self.documents = documents
         self.reads = documents.reads
         self.kernel = documents.kernel
-        self.index = index
+        self.governed = documents.reads.governed
+        self.index = self.governed.index
         self.patience = patience
         self._pool = ThreadPoolExecutor(8, thread_name_prefix="plans")
+        self._waiting = ThreadPoolExecutor(MOST_WAITING, thread_name_prefix="waiting-plans")
         self._running: set[Future[bytes]] = set()
+        self._closed = threading.Event()
 
     @cached_property
     def _key(self) -> bytes:
@@ -64,7 +76,10 @@ class Scans:
             request = PlanRequest.from_json(body or b"{}")
         if len(self._running) >= MOST_WAITING:
             raise e.Unavailable("too many scans are being planned", hint="retry in a moment")
-        work = self._pool.submit(self._plan, permit, request, circumstances)
+        restricted = self._current(permit).sight is not None
+        # Restricted scans may wait for copies to be made, and must not keep others from being planned meanwhile.
+        pool = self._waiting if restricted else self._pool
+        work = pool.submit(self._plan, permit, request, circumstances)
         self._running.add(work)
         work.add_done_callback(self._running.discard)
         try:
@@ -75,7 +90,7 @@ class Scans:
     def poll(self, permit: Permit, id: str) -> Planned:
         """How far a plan of the caller's own is. One made under another view of the table than now is gone."""
         record = self._record(permit, id)
-        if record.view != self._view(self._current(permit)[0]):
+        if record.view != self._view(self._current(permit)):
             raise _no_plan(id)
         if record.status == "failed":
             failure = msgspec.json.decode(record.answer or b"{}", type=dict[str, Any])
@@ -89,24 +104,16 @@ class Scans:
 
     def tasks(self, permit: Permit, token: str, circumstances: Circumstances) -> bytes:
         """The members of the answer for one part of a plan that was given out in parts."""
-        now, adapter = self._current(permit)
+        now = self._current(permit)
         with told():
-            made, task = planning.plan_from_token(
-                now.document.metadata,
-                token,
-                key=self._key,
-                io=adapter.files(place_of(permit)),
-                index=self.index,
-                veil=now.veil,
-                within=now.within,
-            )
+            made, task = self._from_token(now, permit, token)
             if not hmac.compare_digest(task.plan_id.encode(), self._whose(permit).encode()):
                 raise planning.InvalidPlanTaskError
-            _check_conforms(permit, made, now.veil)
             members = made.body(task.start, task.stop)
         self.kernel.audit_read(
             permit,
             **_said(made),
+            view=now.view,
             task=[task.start, task.stop],
             files=task.stop - task.start,
             **circumstances.told(),
@@ -114,32 +121,123 @@ class Scans:
         return members
 
     def close(self) -> None:
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        self._closed.set()
+        for pool in (self._pool, self._waiting):
+            pool.shutdown(wait=False, cancel_futures=True)
 
     # -- inside -------------------------------------------------------------------------------------------------
 
     def _plan(self, permit: Permit, request: PlanRequest, circumstances: Circumstances) -> bytes:
-        now, adapter = self._current(permit)
+        members, told = self.reads.waited(
+            permit, lambda again: self._look(again, request), LIFETIME.total_seconds()
+        )
+        self.kernel.audit_read(permit, **told, **circumstances.told())
+        return members
+
+    def _look(self, permit: Permit, request: PlanRequest) -> tuple[bytes, dict[str, object]]:
+        """The members of the answer and what the audit shall know, or NotReady while copies are being made."""
+        if self._closed.is_set():
+            raise e.Unavailable("the server is stopping", hint="plan the scan again")
+        now = self._current(permit)
+        if now.sight is None:
+            return self._whole(permit, now, self._made(now, request))
+        if self.reads.delegated(permit, now.sight) is not None:
+            # The engine enforces the rest by itself, and is trusted to.
+            return self._whole(permit, now, self.governed.plan(now.sight, request))
+        if request.start_snapshot_id is None and self.governed.is_ready(
+            now.sight, _snapshot(now.document.metadata, request)
+        ):
+            return self._whole(permit, now, self._over_governed(permit, now, request))
+        files = self.governed.plan(now.sight, request)
+        incremental = request.start_snapshot_id is not None
+        originals, sources = parted(files, now.sight, copy_all=incremental)
+        current = files.snapshot_id == now.document.metadata.get("current-snapshot-id")
+        if not sources and current:
+            return self._whole(permit, now, files)
+        if (
+            files.snapshot_id is not None
+            and not incremental
+            and (files.file_count > FILES_PER_TASK or (originals and not current))
+        ):
+            # What is given out in parts has to be found again, and what of the table itself readers are told of must be
+            # written down where credentials for it are given: both takes governed manifests.
+            self.governed.document(now.sight, permit.identity, [files.snapshot_id])
+            return self._whole(permit, now, self._over_governed(permit, now, request))
+        if not sources:
+            return self._whole(permit, now, files)
+        assert files.snapshot_id is not None
+        copies = self.governed.copies(now.sight, files.snapshot_id, sources, permit.identity)
+        members, records, size = copied(files, originals, copies, now.sight)
+        return members, {
+            **_said(files),
+            "view": now.view,
+            "files": len(originals) + sum(c.location is not None for c in copies.values()),
+            "bytes": size,
+            "records": records,
+        }
+
+    def _whole(self, permit: Permit, now: "_Current", made: Plan) -> tuple[bytes, dict[str, object]]:
+        """A plan whose files may all be given as they are."""
+        return self._members(permit, made), {
+            **_said(made),
+            "view": now.view,
+            "files": made.file_count,
+            "bytes": made.total_bytes,
+            "records": made.total_records,
+        }
+
+    def _made(self, now: "_Current", request: PlanRequest) -> Plan:
         with told():
-            made = planning.plan(
+            return planning.plan(
                 now.document.metadata,
                 request,
-                io=adapter.files(place_of(permit)),
+                io=now.adapter.storage.io,
                 index=self.index,
-                veil=now.veil,
-                within=now.within,
+                within=Within(now.adapter.own_folders(now.document)),
             )
-            _check_conforms(permit, made, now.veil)
-            members = self._members(permit, made)
-        self.kernel.audit_read(
-            permit,
-            **_said(made),
-            files=made.file_count,
-            bytes=made.total_bytes,
-            records=made.total_records,
-            **circumstances.told(),
-        )
-        return members
+
+    def _over_governed(self, permit: Permit, now: "_Current", request: PlanRequest) -> Plan:
+        """A plan over governed files, with their own statistics: nothing is left to hide."""
+        assert now.sight is not None
+        with told():
+            return planning.plan(
+                self.governed.withheld(now.sight, permit.identity).metadata,
+                request,
+                io=now.adapter.storage.io,
+                index=self.index,
+                veil=Veil(lens=now.sight.view),
+                within=_governed_places(now.sight),
+            )
+
+    def _from_token(self, now: "_Current", permit: Permit, token: str) -> tuple[Plan, planning.PlanTask]:
+        """The plan that a token is a part of, made again the way it was made: over governed files if it was restricted,
+        or over files that conform as they are."""
+
+        def again(document: Json, veil: Veil | None, within: Within) -> tuple[Plan, planning.PlanTask]:
+            return planning.plan_from_token(
+                document,
+                token,
+                key=self._key,
+                io=now.adapter.storage.io,
+                index=self.index,
+                veil=veil,
+                within=within,
+            )
+
+        sight = now.sight
+        if sight is None:
+            return again(now.document.metadata, None, Within(now.adapter.own_folders(now.document)))
+        if self.reads.delegated(permit, sight) is None:
+            governed = self.governed.withheld(sight, permit.identity).metadata
+            try:
+                return again(governed, Veil(lens=sight.view), _governed_places(sight))
+            except planning.StalePlanTaskError:
+                pass
+            made, task = again(sight.metadata, sight.veil, sight.within)
+            if parted(made, sight)[1]:
+                raise planning.StalePlanTaskError
+            return made, task
+        return again(sight.metadata, sight.veil, sight.within)
 
     def _members(self, permit: Permit, made: Plan) -> bytes:
         if made.file_count <= FILES_PER_TASK:
@@ -151,15 +249,14 @@ class Scans:
         whose = f"{permit.identity.user}\0{permit.node.id}".encode()
         return hmac.digest(self._key, whose, hashlib.sha256).hex()[:32]
 
-    def _current(self, permit: Permit) -> tuple["_Current", IcebergCatalog]:
+    def _current(self, permit: Permit) -> "_Current":
         adapter = self.documents.adapter(permit)
         document = adapter.document(place_of(permit))
-        veil = self.reads.veil(permit, document.metadata)
-        return _Current(document, veil, Within(adapter.own_folders(document))), adapter
+        return _Current(document, adapter, self.reads.sight(permit, document, adapter))
 
     def _later(self, permit: Permit, work: "Future[bytes]") -> Planned:
         id = secrets.token_urlsafe(24)
-        view = self._view(self._current(permit)[0])
+        view = self._view(self._current(permit))
         ends = datetime.now(UTC) + LIFETIME
         record = plans.PlanRecord(
             id,
@@ -199,30 +296,79 @@ class Scans:
         return record
 
     def _view(self, now: "_Current") -> bytes:
-        return view_digest(self._key, now.document.metadata["table-uuid"], now.veil or Veil())
+        veil = Veil() if now.sight is None else Veil(lens=now.sight.view)
+        return view_digest(self._key, now.document.metadata["table-uuid"], veil)
 
 
 class _Current(msgspec.Struct, frozen=True):
-    """A table as it is now, as the caller may see it."""
+    """A table as it is now, and what the caller sees of it if that is not all."""
 
     document: Document
-    veil: Veil | None
-    within: Within
+    adapter: IcebergCatalog
+    sight: Sight | None
+
+    @property
+    def view(self) -> str | None:
+        return None if self.sight is None else self.sight.view
+
+
+def _governed_places(sight: Sight) -> Within:
+    """Governed manifests name files of the view's own folder, and originals that conform as they are."""
+    return Within((normal(sight.folder), *sight.adapter.own_folders(sight.document)))
+
+
+def _snapshot(metadata: Json, request: PlanRequest) -> int | None:
+    """The snapshot that a request is of, as far as that can be told without planning it."""
+    if request.snapshot_id is not None:
+        return request.snapshot_id
+    if request.ref is not None:
+        ref = (metadata.get("refs") or {}).get(request.ref)
+        return None if ref is None else int(ref["snapshot-id"])
+    current: int | None = metadata.get("current-snapshot-id")
+    return current
+
+
+def copied(
+    files: Plan, originals: Sequence[str], copies: Mapping[str, GovernedCopy], sight: Sight
+) -> tuple[bytes, int, int]:
+    """The members of a plan's answer with each file's copy in its place, and the rows and bytes of all.
+
+    INVARIANT: of a file that is not given as it is, nothing is told but its copy and the partition it lies in, and
+    that only where the view shows the partition's columns.
+    """
+    specs = {spec["spec-id"]: spec for spec in governed_specs(sight.metadata, sight.sql.outline)}
+    as_they_are = frozenset(originals)
+    tasks: list[Json] = []
+    for task in orjson.loads(b"{" + files.body() + b"}")["file-scan-tasks"]:
+        file = task["data-file"]
+        if file["file-path"] in as_they_are:
+            tasks.append(task)
+            continue
+        copy = copies[file["file-path"]]
+        if copy.location is None:
+            continue
+        shown: Json = {
+            "spec-id": file["spec-id"],
+            "content": "data",
+            "file-path": copy.location,
+            "file-format": "parquet",
+            "partition": file["partition"] if specs[file["spec-id"]]["fields"] else [],
+            "file-size-in-bytes": copy.size,
+            "record-count": copy.records,
+        }
+        if copy.split_offsets:
+            shown["split-offsets"] = list(copy.split_offsets)
+        tasks.append({"data-file": shown, "residual-filter": True})
+    members = orjson.dumps({"file-scan-tasks": tasks, "delete-files": []})[1:-1]
+    return (
+        members,
+        sum(task["data-file"]["record-count"] for task in tasks),
+        sum(task["data-file"]["file-size-in-bytes"] for task in tasks),
+    )
 
 
 def _no_plan(id: str) -> e.NotFound:
     return e.NotFound(f"there is no plan '{clip(id)}'", hint="plan the scan again", about="plan")
-
-
-def _check_conforms(permit: Permit, made: Plan, veil: Veil | None) -> None:
-    """Refuse to give out a file that holds more than the caller may see: clients do not apply residuals."""
-    if veil is None or made.conforms:
-        return
-    raise e.Forbidden(
-        f"{made.nonconforming_count} of {made.file_count} files of table '{clip(permit.ref.full_name)}' hold rows or "
-        "columns that you may not see",
-        hint="narrow the query to what you may see, or ask the owner of the table",
-    )
 
 
 def _said(made: Plan) -> dict[str, object]:
@@ -249,26 +395,3 @@ def _code(error: e.HeadgateError) -> int:
         (e.Damaged, 422),
     )
     return next((code for kind, code in kinds if isinstance(error, kind)), 503)
-
-
-_MEANING: Final[tuple[tuple[type[planning.PlanningError], Callable[[str], e.HeadgateError]], ...]] = (
-    (planning.InvalidPlanTaskError, lambda why: e.NotFound(why, about="plan-task")),
-    (planning.StalePlanTaskError, lambda why: e.NotFound(why, about="plan-task")),
-    (planning.ForeignFileError, e.Forbidden),
-    (planning.UnreadableManifestError, e.ConnectionFailed),
-    (planning.CorruptManifestError, e.Damaged),
-    (planning.MissingManifestError, e.Damaged),
-    (planning.InvalidTableMetadataError, e.Damaged),
-    (planning.PlanningError, e.IllegalArgument),
-)
-"""First match wins: the narrow before the wide."""
-
-
-@contextmanager
-def told() -> Iterator[None]:
-    """What goes wrong while planning, in the words of the rest of the house."""
-    try:
-        yield
-    except planning.PlanningError as error:
-        meaning = next(make for kind, make in _MEANING if isinstance(error, kind))
-        raise meaning(clip(str(error), 500)) from error

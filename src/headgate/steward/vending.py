@@ -5,15 +5,17 @@ from typing import Final
 import msgspec
 
 from headgate.catalogs.interface import Document, IcebergCatalog
+from headgate.catalogs.locations import normal
 from headgate.decide import Op
 from headgate.decide.clauses import any_on_the_way
 from headgate.decide.verdict import allowed
 from headgate.model.errors import Forbidden
 from headgate.model.objects import ObjectType, clip
-from headgate.planning import Veil
 from headgate.steward.iceberg import Documents
 from headgate.steward.permits import Permit
 from headgate.steward.reads import Circumstances
+from headgate.steward.sights import Sight
+from headgate.steward.tables import place_of
 from headgate.vending import (
     Scope,
     Signed,
@@ -54,16 +56,14 @@ class Vending:
         self.reads = documents.reads
         self.vendors = Vendors()
 
-    def access(
-        self, permit: Permit, document: Document, veil: Veil | None, circumstances: Circumstances
-    ) -> Access:
+    def access(self, permit: Permit, circumstances: Circumstances) -> Access:
         """What a client gets with a table that it loads or plans, if it asks for any."""
         adapter = self.documents.adapter(permit)
         vendor = self.vendors.of(adapter.properties)
         asked = circumstances.delegations
         if not asked or not vendor.signs:
             return OWN
-        return self._given(permit, vendor, self.scope_of(permit, adapter, document, veil), asked)
+        return self._given(permit, vendor, self.scope_of(permit, adapter), asked)
 
     def staged_access(self, permit: Permit, document: Document, circumstances: Circumstances) -> Access:
         """What a client gets to write the files of a table that it stages in the permit's schema.
@@ -78,33 +78,26 @@ class Vending:
         scope = _of_s3(adapter.given_folders(document), write=True)
         return self._given(permit, vendor, scope, circumstances.delegations & {"vended-credentials"})
 
-    def current_access(self, permit: Permit, circumstances: Circumstances) -> Access:
-        """As `access`, for a table that is not at hand."""
-        if not circumstances.delegations or not self._vendor(permit).signs:
-            return OWN
-        document, veil, _ = self._current(permit)
-        return self.access(permit, document, veil, circumstances)
-
     def credentials(self, permit: Permit) -> Access:
         """Credentials once more, before those that a client has expire; none where clients use their own."""
-        document, veil, adapter = self._current(permit)
+        adapter = self.documents.adapter(permit)
         vendor = self.vendors.of(adapter.properties)
         if not vendor.vends:
             return OWN
-        scope = self.scope_of(permit, adapter, document, veil)
+        scope = self.scope_of(permit, adapter)
         if not scope:
             raise _nothing(permit)
         return self._given(permit, vendor, scope, frozenset({"vended-credentials"}))
 
     def sign(self, permit: Permit, request: SignRequest) -> Signed:
         """Sign one request to the table's storage, if the caller may make it."""
-        document, veil, adapter = self._current(permit)
+        adapter = self.documents.adapter(permit)
         vendor = self.vendors.of(adapter.properties)
-        scope = self.scope_of(permit, adapter, document, veil)
+        scope = self.scope_of(permit, adapter)
         if not scope:
             raise _nothing(permit)
         # Files that are many fit no policy: they are checked one by one, and the session holds for the table.
-        own = adapter.given_folders(document) if scope.files else ()
+        own = adapter.given_folders(adapter.document(place_of(permit))) if scope.files else ()
         session = Scope(folders=(*scope.folders, *own), write=scope.write)
         signed = vendor.sign(request, scope, session=session, name=permit.identity.user)
         self.kernel.audit_read(
@@ -115,24 +108,30 @@ class Vending:
         )
         return signed
 
-    def scope_of(
-        self, permit: Permit, adapter: IcebergCatalog, document: Document, veil: Veil | None
-    ) -> Scope:
+    def scope_of(self, permit: Permit, adapter: IcebergCatalog) -> Scope:
         """What the caller may touch of a table's files.
 
         INVARIANT: the only place that says so, and nothing for who may not read: a writer needs to read what it commits to.
         """
         if not _may(permit, Op.READ_TABLE):
             return NOTHING
-        if veil is not None:
-            return self._restricted(permit, document, veil)
-        return _of_s3(adapter.given_folders(document), write=_may(permit, Op.ALTER_TABLE))
+        document = adapter.document(place_of(permit))
+        sight = self.reads.sight(permit, document, adapter)
+        if sight is None:
+            return _of_s3(adapter.given_folders(document), write=_may(permit, Op.ALTER_TABLE))
+        if self.reads.delegated(permit, sight) is not None:
+            return _of_s3(adapter.given_folders(document), write=False)
+        return self._restricted(sight)
 
     # -- inside -------------------------------------------------------------------------------------------------
 
-    def _restricted(self, permit: Permit, document: Document, veil: Veil) -> Scope:
-        """What someone may touch who sees only a part of the table: none of its own files."""
-        return NOTHING
+    def _restricted(self, sight: Sight) -> Scope:
+        """What someone may touch who sees only a part of the table: their view's own folder, and of the table itself
+        those files by name that hold nothing else."""
+        originals = self.reads.governed.originals(sight)
+        if not all(place.startswith("s3://") for place in (sight.folder, *map(normal, originals))):
+            return NOTHING
+        return Scope(folders=(sight.folder,), files=originals)
 
     def _given(self, permit: Permit, vendor: Vendor, scope: Scope, asked: frozenset[str]) -> Access:
         if not scope:
@@ -154,13 +153,6 @@ class Vending:
                 )
                 return Access(credentials[0].config if len(credentials) == 1 else {}, credentials)
         return Access(vendor.client_config(), signs=True) if signs else OWN
-
-    def _vendor(self, permit: Permit) -> Vendor:
-        return self.vendors.of(self.documents.adapter(permit).properties)
-
-    def _current(self, permit: Permit) -> tuple[Document, Veil | None, IcebergCatalog]:
-        document = self.documents.load(permit)
-        return document, self.reads.veil(permit, document.metadata), self.documents.adapter(permit)
 
 
 def _may(permit: Permit, op: Op) -> bool:

@@ -52,3 +52,12 @@ def find(store: Store, id: str, object: int, user: str) -> PlanRecord | None:
 def forget(store: Store, id: str) -> None:
     with store.append() as connection:
         connection.execute(delete(t.plans).where(_p.id == id))
+
+
+def any_live(store: Store, object: int) -> bool:
+    """Whether somebody may still come for a plan of that table."""
+    with store.read() as read:
+        return (
+            read.execute(select(_p.id).where(_p.object == object, _p.expires_at > now()).limit(1)).first()
+            is not None
+        )

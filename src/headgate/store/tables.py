@@ -229,7 +229,7 @@ answers = Table(
 keys = Table(
     "keys",
     metadata,
-    Column("name", String(64), primary_key=True),
+    Column("name", Name, primary_key=True),
     Column("value", LargeBinary, nullable=False),
     comment="Secrets that the server made for itself and that all its processes share",
 )
@@ -306,4 +306,64 @@ sync_snapshots = Table(
     Column("document", LargeBinary, nullable=False),
     comment="Policy snapshots that were fetched, and the last common one of each pair that is kept in step",
     sqlite_autoincrement=True,
+)
+
+lens_views = Table(
+    "lens_views",
+    metadata,
+    Column("object", Id, primary_key=True, autoincrement=False),
+    Column("view", String(64), primary_key=True),
+    Column("lens", String(64), nullable=False),
+    Column("catalog", Id, nullable=False),
+    Column("folder", Text, nullable=False),
+    Column("identity", LargeBinary, nullable=False),
+    Column("used_at", String(32), nullable=False),
+    comment="The restricted views of tables that somebody had, who had each last, and where its files lie",
+)
+
+lens_copies = Table(
+    "lens_copies",
+    metadata,
+    Column("key", String(64), primary_key=True),
+    Column("object", Id, nullable=False),
+    Column("view", String(64), nullable=False),
+    Column("snapshot", BigInteger, nullable=False),
+    Column("document", Text, nullable=False),
+    Column("source", LargeBinary, nullable=False),
+    Column("state", String(8), nullable=False),
+    Column("attempts", Integer, nullable=False),
+    Column("after", String(32), nullable=False),
+    Column("worker", String(64)),
+    Column("until", String(32)),
+    Column("reason", Text),
+    Column("body", LargeBinary),
+    Column("asked_at", String(32), nullable=False),
+    Column("made_at", String(32)),
+    Index("ix_lens_copies_object_view", "object", "view"),
+    Index("ix_lens_copies_state_after", "state", "after"),
+    comment="Governed copies: wanted, in the making, made or failed; one row for a file with its deletes and a view",
+)
+
+lens_snapshots = Table(
+    "lens_snapshots",
+    metadata,
+    Column("object", Id, primary_key=True, autoincrement=False),
+    Column("view", String(64), primary_key=True),
+    Column("snapshot", BigInteger, primary_key=True, autoincrement=False),
+    Column("shape", String(64), primary_key=True),
+    Column("body", LargeBinary, nullable=False),
+    Column("names", LargeBinary, nullable=False),
+    Column("made_at", String(32), nullable=False),
+    comment="Snapshots whose governed manifests are written, and the keys of the copies and the originals they name",
+)
+
+lens_documents = Table(
+    "lens_documents",
+    metadata,
+    Column("object", Id, primary_key=True, autoincrement=False),
+    Column("view", String(64), primary_key=True),
+    Column("source", String(64), primary_key=True),
+    Column("location", Text, nullable=False),
+    Column("made_at", String(32), nullable=False),
+    comment="The governed document of each document of a table; source is a digest over what it was made from",
 )

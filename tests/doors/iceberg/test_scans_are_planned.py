@@ -10,10 +10,12 @@ from typing import Any
 import pytest
 
 from headgate import planning
-from headgate.planning import Veil
 from headgate.steward import Steward
+from headgate.store import ledger
 from tests.conftest import Api
+from tests.doors.governed import applied
 from tests.doors.iceberg.conftest import ICE, Register, failed
+from tests.doors.lake import LAKE
 from tests.people import People
 
 TABLE = f"{ICE}/namespaces/s/tables/t"
@@ -190,50 +192,83 @@ def test_what_was_planned_is_audited(api: Api, register: Register) -> None:
     assert details["bytes"] > 0
 
 
-class TestUnderAVeil:
-    """What a caller sees of a table in part; `Reads.veil` is the one place that says so."""
+ROWS = "policy: rows\non: lake\nto: [everyone]\nrows: {}\n"
+HIDE = "policy: hide\non: lake\nto: [everyone]\nhide: [name]\n"
+OBEDIENT = {"X-Client-Version": "Apache Iceberg 1.12.0 (commit 0)"}
 
-    @pytest.fixture
-    def veiled(self, steward: Steward, monkeypatch: pytest.MonkeyPatch) -> Any:
-        def put(veil: Veil) -> None:
-            monkeypatch.setattr(type(steward.reads), "veil", lambda self, permit, metadata: veil)
 
-        return put
+class TestARestrictedView:
+    """What a caller sees of a table in part, before any worker has made a copy."""
 
-    def test_files_that_conform_are_planned_and_others_refused(
-        self, api: Api, register: Register, veiled: Any
+    @pytest.fixture(autouse=True)
+    def hurried(self, steward: Steward) -> None:
+        steward.reads.patience = 0.1
+
+    def test_files_that_conform_are_planned_and_copies_of_others_are_waited_for(
+        self, api: Api, register: Register, steward: Steward
     ) -> None:
         register()
-        within = {"type": "lt", "term": "id", "value": 2}
-        veiled(Veil(row_filter=within, exact=True))
+        applied(api, ROWS.format("id < 2"))
         assert ids(api("admin", "POST", f"{TABLE}/plan", {}).json()) == ["f0.parquet", "f1.parquet"]
-        veiled(Veil(row_filter=within))
-        assert api("admin", "POST", f"{TABLE}/plan", {}).status_code == 403, "nothing proves what it keeps"
-        veiled(Veil(hidden_field_ids=frozenset({2})))
-        answer = api("admin", "POST", f"{TABLE}/plan", {})
-        assert failed(answer) == (403, "ForbiddenException")
-        assert "hold rows or columns that you may not see" in answer.text
+        steward.scans.patience = 0.1
+        for policy in (ROWS.format("id + id < 3"), HIDE):
+            applied(api, policy)
+            answer = api("admin", "POST", f"{TABLE}/plan", {})
+            assert answer.json().keys() == {"status", "plan-id"}
+            assert answer.json()["status"] == "submitted"
+            again = api("admin", "GET", f"{TABLE}/plan/{answer.json()['plan-id']}")
+            assert again.json() == {"status": "submitted", "plan-id": answer.json()["plan-id"]}
+            batch = ledger.take(steward.kernel.store, "worker", 10)
+            assert batch is not None
+            assert {json.loads(w.source)["path"].rpartition("/")[2] for w in batch.wanted} == {
+                "f0.parquet", "f1.parquet", "f2.parquet"
+            }  # fmt: skip
 
-    def test_the_loaded_table_hides_columns_and_sends_clients_to_the_server(
-        self, api: Api, register: Register, veiled: Any
+    def test_only_what_the_query_needs_is_copied(
+        self, api: Api, register: Register, steward: Steward
+    ) -> None:
+        register()
+        applied(api, HIDE)
+        steward.scans.patience = 0.1
+        asked = {"filter": {"type": "eq", "term": "id", "value": 1}}
+        assert api("admin", "POST", f"{TABLE}/plan", asked).json()["status"] == "submitted"
+        batch = ledger.take(steward.kernel.store, "worker", 10)
+        assert batch is not None
+        assert [json.loads(w.source)["path"].rpartition("/")[2] for w in batch.wanted] == ["f1.parquet"]
+
+    def test_a_table_that_is_not_ready_is_503_and_says_when_to_come_back(
+        self, api: Api, register: Register
+    ) -> None:
+        register()
+        applied(api, HIDE)
+        answer = api("admin", "GET", TABLE)
+        assert failed(answer) == (503, "ServiceUnavailableException")
+        assert int(answer.headers["retry-after"]) > 0
+        assert "headgate lens status" in answer.text
+
+    def test_a_client_that_lets_the_server_plan_does_not_wait_and_learns_nothing(
+        self, api: Api, register: Register
     ) -> None:
         register()
         open_tag = api("admin", "GET", TABLE).headers["etag"]
-        veiled(Veil(hidden_field_ids=frozenset({2})))
-        answer = api("admin", "GET", TABLE, headers={"If-None-Match": open_tag})
+        applied(api, HIDE)
+        answer = api("admin", "GET", TABLE, headers={"If-None-Match": open_tag, **OBEDIENT})
         assert answer.status_code == 200, "a tag of another view is no tag of this one"
         assert answer.json()["config"] == {"scan-planning-mode": "server"}
-        assert "name" not in {f["name"] for f in answer.json()["metadata"]["schemas"][0]["fields"]}
+        metadata = answer.json()["metadata"]
+        assert "name" not in {f["name"] for f in metadata["schemas"][0]["fields"]}
         assert "list-1.avro" not in answer.text
+        for place in (metadata["location"], metadata["snapshots"][0]["manifest-list"]):
+            assert "/_headgate/" in place
 
-    def test_it_is_not_written(self, api: Api, register: Register, veiled: Any) -> None:
+    def test_it_is_not_written(self, api: Api, register: Register) -> None:
         register()
-        veiled(Veil(row_filter={"type": "lt", "term": "id", "value": 2}))
+        applied(api, ROWS.format("id < 2"))
         commit = {"requirements": [], "updates": [{"action": "set-properties", "updates": {"a": "b"}}]}
         assert failed(api("admin", "POST", TABLE, commit)) == (403, "ForbiddenException")
 
     def test_a_plan_of_another_view_is_gone(
-        self, api: Api, register: Register, veiled: Any, slow: threading.Event, steward: Steward
+        self, api: Api, register: Register, slow: threading.Event, steward: Steward
     ) -> None:
         register(count=2001)
         slow.set()
@@ -242,8 +277,57 @@ class TestUnderAVeil:
         slow.clear()
         steward.scans.patience = 0.01
         plan = api("admin", "POST", f"{TABLE}/plan", {}).json()["plan-id"]
-        veiled(Veil(row_filter={"type": "lt", "term": "id", "value": 9}))
+        applied(api, ROWS.format("id < 9"))
         slow.set()
         assert failed(api("admin", "GET", f"{TABLE}/plan/{plan}")) == (404, "NoSuchPlanIdException")
         answer = api("admin", "POST", f"{TABLE}/tasks", {"plan-task": token})
         assert failed(answer) == (404, "NoSuchPlanTaskException")
+
+    def test_no_column_left_is_403(self, api: Api, register: Register) -> None:
+        register()
+        applied(api, "policy: none\non: lake\nto: [everyone]\nhide: [id, name]\n")
+        for answer in (api("admin", "GET", TABLE), api("admin", "POST", f"{TABLE}/plan", {})):
+            assert failed(answer) == (403, "ForbiddenException")
+
+    def test_a_catalog_can_refuse_restricted_reads(self, api: Api, register: Register) -> None:
+        register()
+        applied(api, ROWS.format("id < 2"))
+        enforce(api, "refuse")
+        for answer in (api("admin", "GET", TABLE), api("admin", "POST", f"{TABLE}/plan", {})):
+            assert failed(answer) == (403, "ForbiddenException")
+            assert "headgate.enforce" in answer.text
+
+    def test_only_an_engine_that_was_named_is_told_the_restrictions_instead(
+        self, api: Api, register: Register, people: People
+    ) -> None:
+        register()
+        applied(
+            api,
+            ROWS.format("id < 2"),
+            "policy: m\non: lake\nto: [everyone]\nmask: {name: show_last_4(name)}\n",
+        )
+        enforce(api, "delegate")
+        assert api("admin", "GET", TABLE).status_code == 503, "nobody is trusted yet"
+        trust = {"@type": "setProperty", "property": "headgate.trusted-engines", "value": "trino, admin"}
+        assert api("admin", "PUT", LAKE, {"updates": [trust]}).status_code == 200
+        told = api("admin", "GET", TABLE).json()
+        assert told["read-restrictions"] == {
+            "required-row-filter": {
+                "type": "lt",
+                "left": {"type": "reference", "id": 1},
+                "right": {"type": "literal", "value": 2, "data-type": "long"},
+            },
+            "required-column-projections": [{"field-id": 2, "action": "show-last-4"}],
+        } or pytest.fail(str(told["read-restrictions"]))
+        assert "_headgate" not in told["metadata"]["location"]
+        planned = api("admin", "POST", f"{TABLE}/plan", {}).json()
+        assert ids(planned) == ["f0.parquet", "f1.parquet"]
+
+    def test_an_unknown_way_to_enforce_is_refused(self, api: Api) -> None:
+        update = {"@type": "setProperty", "property": "headgate.enforce", "value": "none"}
+        assert api("admin", "PUT", f"{LAKE}/catalogs/cat", {"updates": [update]}).status_code == 400
+
+
+def enforce(api: Api, mode: str) -> None:
+    update = {"@type": "setProperty", "property": "headgate.enforce", "value": mode}
+    assert api("admin", "PUT", f"{LAKE}/catalogs/cat", {"updates": [update]}).status_code == 200

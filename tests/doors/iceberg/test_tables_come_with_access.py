@@ -116,18 +116,29 @@ def test_nothing_is_given_to_who_does_not_ask_or_may_not_read(api: Api) -> None:
     assert api("nobody", "GET", f"{TABLES}/t/credentials").status_code == 404
 
 
-def test_who_sees_a_part_of_a_table_gets_none_of_its_files(api: Api, minio: Minio, bucket: str) -> None:
+def test_who_sees_a_part_of_a_table_reaches_the_folder_of_their_view_and_nothing_else(
+    api: Api, minio: Minio, bucket: str
+) -> None:
     applied(api, "policy: some\non: lake\nto: [user:ann]\nrows: id = 1\n")
     loaded = load(api, "ann", EITHER)
-    assert "storage-credentials" not in loaded
-    assert "remote-signing-config" not in loaded
-    assert failed(api("ann", "GET", f"{TABLES}/t/credentials")) == (403, "ForbiddenException")
-    key = load(api, "admin", {})["metadata-location"].removeprefix("s3://")
-    asked = get(f"{minio.url}/{key}")
+    [credential] = loaded["storage-credentials"]
+    assert credential["prefix"] == loaded["metadata"]["location"] + "/"
+    assert "/_headgate/" in credential["prefix"]
+    s3 = client(minio, credential["config"])
+    own, theirs = (
+        load(api, user, {})["metadata-location"].removeprefix(f"s3://{bucket}/") for user in ("ann", "admin")
+    )
+    assert may(lambda: s3.get_object(Bucket=bucket, Key=own))
+    assert not may(lambda: s3.get_object(Bucket=bucket, Key=theirs))
+    assert not may(lambda: s3.put_object(Bucket=bucket, Key=own, Body=b"x"))
+    assert not may(lambda: s3.delete_object(Bucket=bucket, Key=own))
+    assert not may(lambda: s3.list_objects_v2(Bucket=bucket, Prefix=own.rpartition("/")[0]))
+    asked = get(f"{minio.url}/{bucket}/{theirs}")
     assert failed(api("ann", "POST", f"{TABLES}/t/sign", asked)) == (403, "ForbiddenException")
+    assert api("ann", "POST", f"{TABLES}/t/sign", get(f"{minio.url}/{bucket}/{own}")).status_code == 200
     assert api("bob", "POST", f"{TABLES}/t/sign", asked).status_code == 200
-    planned = api("ann", "POST", f"{TABLES}/t/plan", {}, headers=EITHER)
-    assert "storage-credentials" not in planned.text
+    [planned] = api("ann", "POST", f"{TABLES}/t/plan", {}, headers=EITHER).json()["storage-credentials"]
+    assert planned["prefix"] == credential["prefix"]
 
 
 def test_a_revoked_reader_gets_no_more(api: Api, people: People) -> None:

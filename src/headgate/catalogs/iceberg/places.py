@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any, Final
 
-from headgate.catalogs.locations import inside, normal
+from headgate.catalogs.locations import GOVERNED, inside, normal
 from headgate.model.errors import IllegalArgument
 from headgate.model.objects import clip
 
@@ -37,6 +37,10 @@ def check_document(document: Json, allowed: tuple[str, ...]) -> None:
             hint=f"use a place under {' or '.join(allowed)}, or leave the location out",
         )
     own = normal(place)
+    if GOVERNED in own.split("/"):
+        raise IllegalArgument(
+            f"no table can lie in a folder called '{GOVERNED}'", hint="leave the location out"
+        )
     for key in PLACES:
         path = document.get("properties", {}).get(key)
         if path is not None and not inside(normal(path), own):

@@ -27,7 +27,9 @@ UNCACHED: Final = {"Cache-Control": "no-store"}
 def circumstances(call: Call) -> Circumstances:
     """What the request says of itself, for the audit."""
     return Circumstances(
-        call.headers.get("x-iceberg-access-delegation"), call.query.get("referenced-by") or None
+        call.headers.get("x-iceberg-access-delegation"),
+        call.query.get("referenced-by") or None,
+        call.headers.get("x-client-version"),
     )
 
 
@@ -88,7 +90,7 @@ def _made(call: Call, ref: ObjectRef, body: Json) -> Access:
             return OWN
         return vending.staged_access(call.permit, Document(None, body["metadata"]), said)
     try:
-        return vending.current_access(call.ask(Op.LOAD_TABLE, ref), said)
+        return vending.access(call.ask(Op.LOAD_TABLE, ref), said)
     except HeadgateError:
         # The table is made, which is what was asked for; loading it will tell why there is no access.
         return OWN

@@ -26,7 +26,7 @@ def _answer(call: Call, planned: Planned) -> Answer:
         parts.append(planned.members)
     # Added to the answer and never kept with the plan.
     if planned.status == "completed" and (said := circumstances(call)).delegations:
-        given = call.steward.vending.current_access(call.permit, said)
+        given = call.steward.vending.access(call.permit, said)
         if given.credentials:
             parts.append(msgspec.json.encode(access.told(given, call.permit.ref))[1:-1])
     return Answer(b"{" + b",".join(parts) + b"}")

@@ -55,9 +55,11 @@ class Rename(msgspec.Struct, frozen=True):
     destination: Json
 
 
-def result(loaded: Document, config: dict[str, str] | None = None) -> Json:
+def result(loaded: Document, config: dict[str, str] | None = None, restrictions: Json | None = None) -> Json:
     """A table as clients get it."""
     told: Json = {"metadata": loaded.metadata, "config": config or {}}
+    if restrictions is not None:
+        told["read-restrictions"] = restrictions
     return told if loaded.location is None else {"metadata-location": loaded.location, **told}
 
 
@@ -112,7 +114,7 @@ def load_table(call: Call) -> Any:
         raise IllegalArgument("'snapshots' is all or refs")
     said = circumstances(call)
     loaded = call.steward.iceberg.read(call.permit, said)
-    given = call.steward.vending.access(call.permit, loaded.document, loaded.veil, said)
+    given = call.steward.vending.access(call.permit, said)
     tag = _etag(loaded, call.permit, snapshots)
     # INVARIANT: an answer with credentials has no tag: one that did not change would leave its client with old ones.
     if not given and tag in [known.strip() for known in call.headers.get("if-none-match", "").split(",")]:
@@ -122,7 +124,7 @@ def load_table(call: Call) -> Any:
         document = msgspec.structs.replace(document, metadata=_referenced(document.metadata))
     ref = call.permit.ref
     body = {
-        **result(document, {**loaded.config, **access.config(given, ref)}),
+        **result(document, {**loaded.config, **access.config(given, ref)}, loaded.restrictions),
         **access.told(given, ref),
     }
     return Answer(body, headers=access.UNCACHED if given else {"ETag": tag})
@@ -212,7 +214,8 @@ def _etag(loaded: Loaded, permit: Permit, snapshots: str) -> str:
     parts = (
         loaded.document.location,
         loaded.config,
-        loaded.veil,
+        loaded.view,
+        loaded.restrictions,
         snapshots,
         permit.identity.user,
         sorted(permit.identity.groups),

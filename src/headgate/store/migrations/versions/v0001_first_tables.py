@@ -53,10 +53,83 @@ def upgrade() -> None:
     )
     op.create_table(
         "keys",
-        sa.Column("name", sa.String(length=64), nullable=False),
+        sa.Column("name", sa.String(length=512), nullable=False),
         sa.Column("value", sa.LargeBinary(), nullable=False),
         sa.PrimaryKeyConstraint("name", name=op.f("pk_keys")),
         comment="Secrets that the server made for itself and that all its processes share",
+    )
+    op.create_table(
+        "lens_copies",
+        sa.Column("key", sa.String(length=64), nullable=False),
+        sa.Column("object", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("view", sa.String(length=64), nullable=False),
+        sa.Column("snapshot", sa.BigInteger(), nullable=False),
+        sa.Column("document", sa.Text(), nullable=False),
+        sa.Column("source", sa.LargeBinary(), nullable=False),
+        sa.Column("state", sa.String(length=8), nullable=False),
+        sa.Column("attempts", sa.Integer(), nullable=False),
+        sa.Column("after", sa.String(length=32), nullable=False),
+        sa.Column("worker", sa.String(length=64), nullable=True),
+        sa.Column("until", sa.String(length=32), nullable=True),
+        sa.Column("reason", sa.Text(), nullable=True),
+        sa.Column("body", sa.LargeBinary(), nullable=True),
+        sa.Column("asked_at", sa.String(length=32), nullable=False),
+        sa.Column("made_at", sa.String(length=32), nullable=True),
+        sa.PrimaryKeyConstraint("key", name=op.f("pk_lens_copies")),
+        comment="Governed copies: wanted, in the making, made or failed; one row for a file with its deletes and a view",
+    )
+    with op.batch_alter_table("lens_copies", schema=None) as batch_op:
+        batch_op.create_index("ix_lens_copies_object_view", ["object", "view"], unique=False)
+        batch_op.create_index("ix_lens_copies_state_after", ["state", "after"], unique=False)
+
+    op.create_table(
+        "lens_documents",
+        sa.Column(
+            "object",
+            sa.BigInteger().with_variant(sa.Integer(), "sqlite"),
+            autoincrement=False,
+            nullable=False,
+        ),
+        sa.Column("view", sa.String(length=64), nullable=False),
+        sa.Column("source", sa.String(length=64), nullable=False),
+        sa.Column("location", sa.Text(), nullable=False),
+        sa.Column("made_at", sa.String(length=32), nullable=False),
+        sa.PrimaryKeyConstraint("object", "view", "source", name=op.f("pk_lens_documents")),
+        comment="The governed document of each document of a table; source is a digest over what it was made from",
+    )
+    op.create_table(
+        "lens_snapshots",
+        sa.Column(
+            "object",
+            sa.BigInteger().with_variant(sa.Integer(), "sqlite"),
+            autoincrement=False,
+            nullable=False,
+        ),
+        sa.Column("view", sa.String(length=64), nullable=False),
+        sa.Column("snapshot", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("shape", sa.String(length=64), nullable=False),
+        sa.Column("body", sa.LargeBinary(), nullable=False),
+        sa.Column("names", sa.LargeBinary(), nullable=False),
+        sa.Column("made_at", sa.String(length=32), nullable=False),
+        sa.PrimaryKeyConstraint("object", "view", "snapshot", "shape", name=op.f("pk_lens_snapshots")),
+        comment="Snapshots whose governed manifests are written, and the keys of the copies and the originals they name",
+    )
+    op.create_table(
+        "lens_views",
+        sa.Column(
+            "object",
+            sa.BigInteger().with_variant(sa.Integer(), "sqlite"),
+            autoincrement=False,
+            nullable=False,
+        ),
+        sa.Column("view", sa.String(length=64), nullable=False),
+        sa.Column("lens", sa.String(length=64), nullable=False),
+        sa.Column("catalog", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("folder", sa.Text(), nullable=False),
+        sa.Column("identity", sa.LargeBinary(), nullable=False),
+        sa.Column("used_at", sa.String(length=32), nullable=False),
+        sa.PrimaryKeyConstraint("object", "view", name=op.f("pk_lens_views")),
+        comment="The restricted views of tables that somebody had, who had each last, and where its files lie",
     )
     op.create_table(
         "objects",

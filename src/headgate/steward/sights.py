@@ -1,0 +1,167 @@
+"""Sights: a restricted view of one table as it is now, in the terms of those who enforce it: planner, pipeline, ledger."""
+
+import datetime as dt
+import hashlib
+from collections import OrderedDict
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final
+
+import msgspec
+import structlog
+
+from headgate.catalogs.interface import Document, IcebergCatalog, holds_documents
+from headgate.decide import Authority, Node
+from headgate.language.errors import LoweringError
+from headgate.language.masks.python import Secrets
+from headgate.lenses.copies import SourceFile, copy_key
+from headgate.lenses.metadata import governed_specs
+from headgate.model.errors import Forbidden, Unsupported
+from headgate.model.objects import ObjectType
+from headgate.model.principals import Identity
+from headgate.pipelines.lens_sql import LensSql, lens_sql
+from headgate.planning import Veil, Within
+from headgate.steward.lenses import Seen, decide, veil_of
+from headgate.steward.modes import COPY, ORIGINALS
+from headgate.steward.shapes import Shapes, catalog_of, place
+from headgate.store import Store, keys
+
+Json = dict[str, Any]
+
+_MOST: Final = 2_000
+
+log = structlog.get_logger("headgate.lenses")
+
+
+@dataclass(frozen=True)
+class Sight:
+    """What somebody sees of a table that they may not see all of."""
+
+    object: int
+    catalog: int
+    seen: Seen
+    veil: Veil
+    sql: LensSql
+    document: Document
+    adapter: IcebergCatalog
+
+    @property
+    def view(self) -> str:
+        """Names the view's copies: the same as long as every value comes out the same."""
+        return self.sql.id
+
+    @property
+    def metadata(self) -> Json:
+        return self.document.metadata
+
+    @property
+    def source(self) -> str:
+        """Where the table's document lies."""
+        if self.document.location is None:
+            raise Unsupported(
+                "the catalog does not say where the table's metadata lies", hint="use another catalog"
+            )
+        return self.document.location
+
+    @cached_property
+    def folder(self) -> str:
+        """The view's own folder: all that its readers are given lies there, and nothing else does."""
+        return f"{self._base}/{self.view[:40]}"
+
+    @property
+    def staging(self) -> str:
+        """For what jobs leave while they run; no reader's."""
+        return f"{self._base}/jobs"
+
+    @cached_property
+    def within(self) -> Within:
+        return Within(self.adapter.own_folders(self.document))
+
+    @property
+    def copies_originals(self) -> bool:
+        """Whether files that conform as they are are copied too, so that the view's folder holds everything."""
+        return self.adapter.properties.get(ORIGINALS) == COPY
+
+    @cached_property
+    def shape(self) -> str:
+        """A digest over what governed manifests depend on besides files: the columns seen, the partitioning, and
+        whether they may name files of the table itself."""
+        specs = governed_specs(self.metadata, self.sql.outline)
+        parts = (self.sql.outline.schema.to_json(), specs, self.copies_originals)
+        text = msgspec.json.encode(parts, order="sorted")
+        return hashlib.sha256(text).hexdigest()
+
+    def key(self, source: SourceFile, snapshot: int) -> str:
+        """The name of a source file's copy."""
+        return copy_key(source, self.view, snapshot if self.sql.counted else None)
+
+    @cached_property
+    def _base(self) -> str:
+        return self.adapter.governed_folder(self.document)
+
+
+class Sights:
+    """Makes sights and keeps those made lately: lowering a lens takes longer than all else about a read."""
+
+    def __init__(self, store: Store, shapes: Shapes) -> None:
+        self.store = store
+        self.shapes = shapes
+        self._kept: OrderedDict[tuple[Any, ...], tuple[Veil, LensSql]] = OrderedDict()
+
+    def of(self, table: Node, seen: Seen, document: Document, adapter: IcebergCatalog) -> Sight:
+        """The sight of a restricted lens over a document, or a refusal if it cannot be enforced."""
+        key = (table.id, seen.lens.id, seen.shape.key)
+        kept = self._kept.get(key)
+        if kept is None:
+            kept = (veil_of(seen), self._lowered(table, seen))
+            self._kept[key] = kept
+            while len(self._kept) > _MOST:
+                self._kept.popitem(last=False)
+        return Sight(table.id, table.chain[1][0], seen, kept[0], kept[1], document, adapter)
+
+    def as_seen_by(
+        self, authority: Authority, table: Node, identity: Identity, location: str | None = None
+    ) -> Sight | None:
+        """What somebody sees of a table now, if that is a part of it; None if it is all or nothing.
+
+        `location` is where the table's document lies, if it is not the current one that is meant. Takes no permit: what
+        is told goes into work, never to a client.
+        """
+        adapter = self.shapes.catalogs.opened(catalog_of(authority, table))
+        if not holds_documents(adapter):
+            return None
+        if location is None:
+            document = adapter.document(place(authority, table))
+        else:
+            document = Document(location, adapter.storage.read(location))
+        shape = self.shapes.read(document.metadata)
+        caller = authority.caller(identity, table.metalake)
+        verdict = decide(authority, caller, table, shape, dt.datetime.now(dt.UTC))
+        if shape is None or verdict.lens is None or verdict.lens.whole:
+            return None
+        return self.of(table, Seen(verdict.lens, shape), document, adapter)
+
+    def _lowered(self, table: Node, seen: Seen) -> LensSql:
+        lens, schema = seen.lens, seen.shape.schema
+        try:
+            return lens_sql(
+                lens.id, schema, lens.shown(schema), lens.masks, lens.rows, self._secrets(table, seen)
+            )
+        except LoweringError as error:
+            # Not for the caller: it may name a column that they must not know of.
+            log.warning("lens cannot be enforced", table=table.id, reason=str(error))
+            raise Forbidden(
+                "what you may see of this table cannot be made for you",
+                hint="ask who writes its policies; the server's log says what is in the way",
+                about=ObjectType.TABLE,
+            ) from None
+
+    def _secrets(self, table: Node, seen: Seen) -> Secrets:
+        """The keys and the salt of a lens's masks: made by the server, kept in its store, never told."""
+        masks = seen.lens.masks
+        named = {str(mask.args[0]) for mask in masks if mask.name == "token"}
+        salted = any(mask.name in ("sha256_query_local", "noisy") for mask in masks)
+        return Secrets(
+            {name: keys.key(self.store, f"mask|{table.metalake}|{name}") for name in sorted(named)},
+            keys.key(self.store, f"salt|{table.id}|{seen.lens.id}") if salted else b"",
+        )

@@ -1,0 +1,101 @@
+"""The workshop: work on governed copies as a worker finds it, takes it and hands it back."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+import structlog
+
+from headgate.catalogs.iceberg.storage import Storage
+from headgate.lenses.copies import GovernedCopy, SourceFile
+from headgate.model.errors import ConnectionFailed, HeadgateError
+from headgate.model.objects import ObjectType
+from headgate.model.principals import Identity
+from headgate.pipelines.job import MaterialiseJob
+from headgate.steward.kernel import Kernel
+from headgate.steward.sights import Sight, Sights
+from headgate.store import ledger
+
+log = structlog.get_logger("headgate.worker")
+
+MOST_FILES: Final = 500
+"""How many copies one Spark job makes."""
+
+
+@dataclass(frozen=True)
+class Order:
+    """Copies that a worker has leased, and the job that makes them."""
+
+    batch: ledger.Batch
+    job: MaterialiseJob
+    storage: Storage
+    table: str
+
+
+class Workshop:
+    def __init__(self, kernel: Kernel, sights: Sights) -> None:
+        self.kernel = kernel
+        self.sights = sights
+
+    def take(self, worker: str) -> Order | None:
+        """Lease what waits the longest, if anything does."""
+        batch = ledger.take(self.kernel.store, worker, MOST_FILES)
+        if batch is None:
+            return None
+        try:
+            sight, table = self._sight(batch)
+        except HeadgateError as error:
+            ledger.failed(self.kernel.store, batch, str(error))
+            return None
+        if sight is None:
+            # Whoever still has that view asks again, and then it is theirs that counts.
+            ledger.void(self.kernel.store, batch)
+            return None
+        sources = tuple(msgspec.json.decode(one.source, type=SourceFile) for one in batch.wanted)
+        job = MaterialiseJob(
+            sight.metadata,
+            batch.snapshot,
+            sources,
+            sight.sql,
+            sight.folder,
+            sight.staging,
+            sight.adapter.storage.settings,
+        )
+        return Order(batch, job, sight.adapter.storage, table)
+
+    def beat(self, order: Order) -> bool:
+        """Say that the work goes on; False if another worker took it over."""
+        return ledger.beat(self.kernel.store, order.batch)
+
+    def made(self, order: Order, copies: Sequence[GovernedCopy]) -> int:
+        """Record what was made; files of copies that another worker recorded first are deleted. Answers how many count."""
+        bodies = [(copy.key, msgspec.json.encode(copy)) for copy in copies]
+        recorded = ledger.made(self.kernel.store, order.batch, bodies)
+        for copy in copies:
+            if copy.key not in recorded and copy.location is not None:
+                try:
+                    order.storage.delete(copy.location)
+                except ConnectionFailed:
+                    # It stays as a file that nothing names; garbage collection finds it.
+                    continue
+        return len(recorded)
+
+    def failed(self, order: Order, error: HeadgateError, *, final: bool) -> None:
+        """Say why the work could not be done."""
+        ledger.failed(self.kernel.store, order.batch, str(error), final=final)
+
+    def _sight(self, batch: ledger.Batch) -> tuple[Sight | None, str]:
+        """The view that the batch is for, worked out anew from who had it last.
+
+        INVARIANT: nothing is copied through a view that the policies of this moment give to nobody who asked for it.
+        """
+        authority = self.kernel.authority()
+        node = authority.objects.get(batch.object)
+        record = ledger.view(self.kernel.store, batch.object, batch.view)
+        if node is None or node.type is not ObjectType.TABLE or record is None:
+            return None, ""
+        name = ".".join(authority.objects[id].name for id, _ in node.chain)
+        identity = msgspec.json.decode(record.identity, type=Identity)
+        sight = self.sights.as_seen_by(authority, node, identity, batch.document)
+        return (sight if sight is not None and sight.view == batch.view else None), name

@@ -1,0 +1,124 @@
+"""The worker's loop: lease, make, record."""
+
+import os
+import secrets
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+import structlog
+
+from headgate.model.errors import ConnectionFailed, HeadgateError, Unavailable
+from headgate.pipelines.errors import JobFailed
+from headgate.pipelines.materialise import materialise
+from headgate.pipelines.session import AWS, SparkSettings, open_session
+from headgate.steward.workshop import Order, Workshop
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+log = structlog.get_logger("headgate.worker")
+
+PAUSE: Final = 0.2
+"""Seconds between two looks at an empty ledger."""
+BEAT: Final = 5.0
+"""Seconds between two signs of life; a lease outlives several."""
+_PASSING: Final = (JobFailed, ConnectionFailed, Unavailable)
+"""What may go better the next time."""
+
+
+class Worker:
+    """One worker with one Spark session, which is opened for the first job and kept."""
+
+    def __init__(self, workshop: Workshop, settings: SparkSettings) -> None:
+        self.workshop = workshop
+        self.settings = settings
+        self.name = f"{socket.gethostname()[:24]}-{os.getpid()}-{secrets.token_hex(6)}"
+        self._spark: SparkSession | None = None
+
+    def run(self, stop: threading.Event) -> None:
+        """Work until told to stop. A store that does not answer is asked again."""
+        while not stop.is_set():
+            try:
+                worked = self.step()
+            except Unavailable as error:
+                log.warning("the store does not answer", reason=str(error))
+                stop.wait(2)
+                continue
+            if not worked:
+                stop.wait(PAUSE)
+        self.close()
+
+    def step(self) -> bool:
+        """Do what waits the longest; False if nothing does."""
+        order = self.workshop.take(self.name)
+        if order is None:
+            return False
+        started = time.monotonic()
+        told = {"table": order.table, "view": order.batch.view[:12], "files": len(order.batch.wanted)}
+        log.info("making copies", attempt=order.batch.attempts, **told)
+        try:
+            with self._alive(order):
+                copies = materialise(self._session(order), order.job, order.storage)
+            count = self.workshop.made(order, copies)
+        except HeadgateError as error:
+            log.warning("copies failed", reason=str(error), **told)
+            self.workshop.failed(order, error, final=not isinstance(error, _PASSING))
+            return True
+        except Exception as error:
+            # Of what nobody thought of only the kind is told: its text may hold values of the table.
+            log.error("copies failed", reason=type(error).__name__, **told)
+            self._spark = None
+            self.workshop.failed(
+                order, HeadgateError(f"the worker failed ({type(error).__name__})"), final=False
+            )
+            return True
+        log.info("copies made", recorded=count, seconds=round(time.monotonic() - started, 1), **told)
+        return True
+
+    def close(self) -> None:
+        if self._spark is not None and self.settings.remote is None:
+            self._spark.stop()
+        self._spark = None
+
+    def _session(self, order: Order) -> "SparkSession":
+        """The session, with what the order's storage needs; a session that lacks it is opened anew."""
+        if order.job.storage and AWS not in self.settings.packages:
+            self.close()
+            packages = (*self.settings.packages, AWS)
+            self.settings = msgspec.structs.replace(self.settings, packages=packages)
+        if self._spark is None:
+            log.info("opening Spark", master=self.settings.remote or self.settings.master)
+            try:
+                self._spark = open_session(self.settings)
+            except Exception as error:
+                raise Unavailable(
+                    "Spark does not start", hint=f"{type(error).__name__}; the worker's log says more"
+                ) from error
+        return self._spark
+
+    @contextmanager
+    def _alive(self, order: Order) -> Iterator[None]:
+        """Keep the lease while a job runs."""
+        done = threading.Event()
+        beating = threading.Thread(target=_beat, args=(lambda: self.workshop.beat(order), done), daemon=True)
+        beating.start()
+        try:
+            yield
+        finally:
+            done.set()
+            beating.join()
+
+
+def _beat(beat: Callable[[], bool], done: threading.Event) -> None:
+    while not done.wait(BEAT):
+        try:
+            if not beat():
+                # Another worker has it. Ours goes on to its end, where the ledger takes nothing of it.
+                return
+        except Unavailable:
+            continue
