@@ -60,6 +60,12 @@ for statement in sys.stdin.read().split(";"):
 """
 
 
+def keyless(**more: str) -> dict[str, str]:
+    """An environment without any key of AWS, so that a client has only what it is given."""
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
+    return {**clean, "AWS_EC2_METADATA_DISABLED": "true", **more}
+
+
 def duckdb(python: Path, lake: IcebergLake, sql: str, delegation: str = "none") -> list[str]:
     """What DuckDB answers the owner to each statement."""
     ran = run_duckdb(python, lake, lake.token, sql, delegation)
@@ -79,9 +85,3 @@ def run_duckdb(
         env=keyless(),
         check=False,
     )
-
-
-def keyless() -> dict[str, str]:
-    """An environment without any key of AWS, so that a client has only what it is given."""
-    clean = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
-    return {**clean, "AWS_EC2_METADATA_DISABLED": "true"}

@@ -14,7 +14,8 @@ import pytest
 from pyiceberg.catalog.rest import RestCatalog
 
 from tests.minio import PATIENCE, Minio, minio
-from tests.real.iceberg_clients import ROOT, duckdb, keyless
+from tests.real.conftest import ROOT
+from tests.real.iceberg_clients import duckdb, keyless
 from tests.real.iceberg_lake import IcebergLake, iceberg_lake
 
 __all__ = ["minio"]

@@ -10,6 +10,7 @@ from headgate import __version__
 from headgate.cli import (
     audit,
     catalog,
+    classify,
     decisions,
     governance,
     grants,
@@ -50,6 +51,7 @@ for _noun in (owner, tag, policy, audit, sync, lens):
 decisions.register(app)
 governance.register(app)
 trials.register(app)
+classify.register(app)
 
 
 def _version(asked: bool) -> None:

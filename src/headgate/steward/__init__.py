@@ -17,6 +17,7 @@ from headgate.steward.filesets import Filesets
 from headgate.steward.functions import Functions
 from headgate.steward.governance import Governance
 from headgate.steward.governed import Governed
+from headgate.steward.history import History
 from headgate.steward.iceberg import Documents
 from headgate.steward.jobs import JobTemplates
 from headgate.steward.kernel import Kernel
@@ -87,6 +88,7 @@ class Steward:
         self.roles = Roles(self.kernel)
         self.owners = Owners(self.kernel)
         self.questions = Questions(self.kernel)
+        self.history = History(self.kernel)
         self.tags = Tags(self.kernel, self._columns)
         self.governance = Governance(self.kernel, self.shapes)
         self.outlook = Outlook(self.kernel, self.governance, self.shapes)
@@ -106,6 +108,16 @@ class Steward:
         self.kernel.close()
         self.catalogs.registry.close()
 
-    def _columns(self, permit: Permit) -> dict[str, int]:
-        """The field ids of a table's columns, for what is assigned to columns."""
-        return self.tables.load(permit).table.fields
+    def _columns(self, permit: Permit) -> dict[str, tuple[int, ...]]:
+        """The columns of a table that the caller sees, nested ones by dotted name, for what is assigned to columns."""
+        table = self.tables.load(permit).table
+        top = {name: (id,) for name, id in table.fields.items()}
+        seen = self.lenses.of(permit, table.metadata_location)
+        hidden = seen.within(seen.lens.hidden)
+        nested = {
+            ".".join(at.path): at.ids
+            for at in seen.shape.schema.walk()
+            if len(at.path) > 1 and not at.inside and at.field.id not in hidden
+        }
+        # A column whose own name holds a dot goes before a nested one that is spelled the same.
+        return {**nested, **top}

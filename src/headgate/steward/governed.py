@@ -24,9 +24,10 @@ from headgate.model.errors import Damaged, Unavailable
 from headgate.model.objects import ObjectType, clip
 from headgate.model.principals import Identity
 from headgate.planning import ManifestIndex, Plan, PlanRequest
+from headgate.planning.fingerprints import fingerprints
 from headgate.steward.planned import told
 from headgate.steward.sights import Sight
-from headgate.store import Store, ledger
+from headgate.store import Store, given_files, ledger
 from headgate.store.database import now, stored_time
 
 Json = dict[str, Any]
@@ -153,6 +154,11 @@ class Governed:
                 within=sight.within,
             )
 
+    def gave(self, sight: Sight, originals: Sequence[str]) -> None:
+        """Keep which of the table's own files readers of a view are given, for who compares reads with it later."""
+        if originals:
+            given_files.keep(self.store, sight.object, sight.view, fingerprints(originals))
+
     # -- inside -------------------------------------------------------------------------------------------------
 
     def _govern(self, sight: Sight, snapshot: int, reader: Identity | None) -> bytes:
@@ -169,6 +175,7 @@ class Governed:
             originals=frozenset(originals),
             folder=sight.folder,
         )
+        self.gave(sight, originals)
         names = _Names(sorted(c.key for c in copies.values()), sorted(originals))
         return ledger.keep_snapshot(
             self.store,

@@ -7,6 +7,7 @@ from typing import Any, Final
 import msgspec
 
 from headgate.catalogs.interface import Document, IcebergCatalog, Place, Staged, holds_documents
+from headgate.catalogs.locations import normal
 from headgate.catalogs.rest import RestIceberg
 from headgate.model.errors import Conflict, IllegalArgument, Unsupported
 from headgate.model.objects import ObjectType, checked_name, clip
@@ -60,6 +61,8 @@ class Documents:
         self.kernel.audit_read(
             permit,
             snapshot=seen.document.metadata.get("current-snapshot-id"),
+            folders=list(seen.folders) or None,
+            given=[normal(seen.document.metadata["location"])] if seen.governed else None,
             view=seen.view,
             delegated=True if seen.restrictions is not None else None,
             **circumstances.told(),

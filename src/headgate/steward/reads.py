@@ -71,6 +71,13 @@ class Loaded(msgspec.Struct, frozen=True):
     """Names the view if it is restricted."""
     restrictions: Json | None = None
     """What a trusted engine has to enforce by itself."""
+    folders: tuple[str, ...] = ()
+    """Where the table's own files may lie."""
+
+    @property
+    def governed(self) -> bool:
+        """Whether the document is a governed one, over what the view lets through."""
+        return self.view is not None and self.restrictions is None
 
 
 class Reads:
@@ -141,12 +148,17 @@ class Reads:
     def _load(self, permit: Permit, adapter: IcebergCatalog, circumstances: Circumstances) -> Loaded:
         document = adapter.document(place_of(permit))
         sight = self.sight(permit, document, adapter)
+        folders = adapter.own_folders(document) if permit.ref.type is ObjectType.TABLE else ()
         if sight is None:
-            return Loaded(document)
+            return Loaded(document, folders=folders)
         told = self.delegated(permit, sight)
         if told is not None:
             return Loaded(
-                Document(document.location, told.metadata), SERVER_PLANNING, sight.view, told.restrictions
+                Document(document.location, told.metadata),
+                SERVER_PLANNING,
+                sight.view,
+                told.restrictions,
+                folders,
             )
         try:
             found = self.governed.document(sight, permit.identity)
@@ -154,7 +166,7 @@ class Reads:
             if not circumstances.plans_on_server:
                 raise
             found = self.governed.withheld(sight, permit.identity)
-        return Loaded(found, SERVER_PLANNING, sight.view)
+        return Loaded(found, SERVER_PLANNING, sight.view, folders=folders)
 
     def delegated(self, permit: Permit, sight: Sight) -> restrictions.Told | None:
         """What a trusted engine is told instead of being given copies; None for everybody else.

@@ -143,7 +143,8 @@ class Scans:
             return self._whole(permit, now, self._made(now, request))
         if self.reads.delegated(permit, now.sight) is not None:
             # The engine enforces the rest by itself, and is trusted to.
-            return self._whole(permit, now, self.governed.plan(now.sight, request))
+            members, told = self._whole(permit, now, self.governed.plan(now.sight, request))
+            return members, {**told, "delegated": True}
         if request.start_snapshot_id is None and self.governed.is_ready(
             now.sight, _snapshot(now.document.metadata, request)
         ):
@@ -151,6 +152,7 @@ class Scans:
         files = self.governed.plan(now.sight, request)
         incremental = request.start_snapshot_id is not None
         originals, sources = parted(files, now.sight, copy_all=incremental)
+        self.governed.gave(now.sight, originals)
         current = files.snapshot_id == now.document.metadata.get("current-snapshot-id")
         if not sources and current:
             return self._whole(permit, now, files)
@@ -170,7 +172,7 @@ class Scans:
         members, records, size = copied(files, originals, copies, now.sight)
         return members, {
             **_said(files),
-            "view": now.view,
+            **now.places(),
             "files": len(originals) + sum(c.location is not None for c in copies.values()),
             "bytes": size,
             "records": records,
@@ -180,7 +182,7 @@ class Scans:
         """A plan whose files may all be given as they are."""
         return self._members(permit, made), {
             **_said(made),
-            "view": now.view,
+            **now.places(),
             "files": made.file_count,
             "bytes": made.total_bytes,
             "records": made.total_records,
@@ -310,6 +312,13 @@ class _Current(msgspec.Struct, frozen=True):
     @property
     def view(self) -> str | None:
         return None if self.sight is None else self.sight.view
+
+    def places(self) -> dict[str, object]:
+        """Where the table's files lie and, for who sees a part of it, where what they are given does."""
+        told: dict[str, object] = {"folders": list(self.adapter.own_folders(self.document))}
+        return (
+            told if self.sight is None else {**told, "given": [normal(self.sight.folder)], "view": self.view}
+        )
 
 
 def _governed_places(sight: Sight) -> Within:

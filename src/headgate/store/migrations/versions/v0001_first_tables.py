@@ -157,6 +157,17 @@ def upgrade() -> None:
         batch_op.create_index("ix_objects_metalake_type", ["metalake", "type"], unique=False)
 
     op.create_table(
+        "given_files",
+        sa.Column("view", sa.String(length=64), nullable=False),
+        sa.Column("digest", sa.String(length=64), nullable=False),
+        sa.Column("object", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("files", sa.LargeBinary(), nullable=False),
+        sa.Column("at", sa.String(length=32), nullable=False),
+        sa.PrimaryKeyConstraint("view", "digest", name=op.f("pk_given_files")),
+        comment="The original files that readers of a restricted view were given, as fingerprints; one row for each set",
+    )
+
+    op.create_table(
         "plans",
         sa.Column("id", sa.String(length=64), nullable=False),
         sa.Column("object", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
