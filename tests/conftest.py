@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -43,9 +44,9 @@ def steward(store: Store, tmp_path: Path) -> Iterator[Steward]:
 Api = Callable[..., httpx.Response]
 
 
-@pytest.fixture
-def api(steward: Steward) -> Iterator[Api]:
-    """`api("ann", "POST", "/api/metalakes", {...})` through the real server, in process."""
+@contextmanager
+def in_process(steward: Steward) -> Iterator[Api]:
+    """`call("ann", "POST", "/api/metalakes", {...})` through the real server, in process."""
     import anyio.from_thread
 
     server = Server(
@@ -63,6 +64,12 @@ def api(steward: Steward) -> Iterator[Api]:
 
         yield call
         portal.call(client.aclose)
+
+
+@pytest.fixture
+def api(steward: Steward) -> Iterator[Api]:
+    with in_process(steward) as call:
+        yield call
 
 
 @pytest.fixture

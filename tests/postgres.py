@@ -74,34 +74,56 @@ def free_port() -> int:
         return port
 
 
+class Postgres:
+    """A server that can be stopped, as a power cut would, and started again."""
+
+    def __init__(self, folder: Path) -> None:
+        self._binaries = _installed()
+        self._become = _as_ordinary_user(folder)
+        self._folder = folder
+        self._port = free_port()
+        self.address = f"headgate@127.0.0.1:{self._port}"
+        self._run("initdb", "-U", "headgate", "-A", "trust", "-E", "UTF8", "--no-sync")
+
+    def start(self) -> None:
+        options = f"-p {self._port} -k {self._folder} -c listen_addresses=127.0.0.1 -c fsync=off"
+        options += " -c max_connections=200"
+        self._run("pg_ctl", "-w", "-l", str(self._folder / "log"), "-o", options, "start")
+
+    def stop(self) -> None:
+        self._run("pg_ctl", "-w", "-m", "immediate", "stop")
+
+    def _run(self, program: str, *arguments: str) -> None:
+        subprocess.run(
+            [*self._become, str(self._binaries / program), "-D", str(self._folder / "data"), *arguments],
+            check=True,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            cwd=self._folder,
+            timeout=120,
+        )
+
+
+@contextmanager
+def stoppable() -> Iterator[Postgres]:
+    """A PostgreSQL server of the test's own."""
+    folder = Path(tempfile.mkdtemp(prefix="headgate-pg-"))
+    try:
+        server = Postgres(folder)
+        server.start()
+        try:
+            yield server
+        finally:
+            server.stop()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 @contextmanager
 def running() -> Iterator[str]:
     """A PostgreSQL server on loopback; gives ``headgate@127.0.0.1:port``."""
-    binaries = _installed()
-    folder = Path(tempfile.mkdtemp(prefix="headgate-pg-"))
-    try:
-        become = _as_ordinary_user(folder)
-        data, port = folder / "data", free_port()
-
-        def run(program: str, *arguments: str) -> None:
-            subprocess.run(
-                [*become, str(binaries / program), *arguments],
-                check=True,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                cwd=folder,
-                timeout=120,
-            )
-
-        run("initdb", "-D", str(data), "-U", "headgate", "-A", "trust", "-E", "UTF8", "--no-sync")
-        options = f"-p {port} -k {folder} -c listen_addresses=127.0.0.1 -c fsync=off -c max_connections=200"
-        run("pg_ctl", "-D", str(data), "-w", "-l", str(folder / "log"), "-o", options, "start")
-        try:
-            yield f"headgate@127.0.0.1:{port}"
-        finally:
-            run("pg_ctl", "-D", str(data), "-w", "-m", "immediate", "stop")
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    with stoppable() as server:
+        yield server.address
 
 
 @pytest.fixture(scope="session")

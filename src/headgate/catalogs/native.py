@@ -11,7 +11,7 @@ from headgate.catalogs.interface import Document, Namespace, Place, Staged
 from headgate.catalogs.kept import Kept
 from headgate.catalogs.locations import GOVERNED, checked_warehouse, inside, more_places, normal, segment
 from headgate.model import tables as t
-from headgate.model.errors import ConnectionFailed, HeadgateError, IllegalArgument
+from headgate.model.errors import ConnectionFailed, Damaged, HeadgateError, IllegalArgument
 from headgate.model.objects import ObjectType, clip
 from headgate.store import Store, pointers
 
@@ -21,6 +21,9 @@ _VERSION_DIGITS: Final = 5
 
 _FORMATS: Final = {ObjectType.TABLE: table_metadata, ObjectType.VIEW: view_metadata}
 """How documents of each type are made, checked and changed."""
+
+_VERSIONS: Final = {ObjectType.TABLE: (1, 2, 3), ObjectType.VIEW: (1,)}
+"""The format versions that can be served."""
 
 
 class Native(Kept):
@@ -68,7 +71,15 @@ class Native(Kept):
 
     def document(self, at: Place) -> Document:
         location = self._pointer(at)
-        return Document(location, self.storage.read(location))
+        found = self.storage.read(location)
+        if found.get("format-version") not in _VERSIONS[at.type] or not isinstance(
+            found.get("location"), str
+        ):
+            raise Damaged(
+                f"the metadata file of {at.type} '{clip(at.name)}' is damaged",
+                hint="restore it from a backup",
+            )
+        return Document(location, found)
 
     def own_folders(self, document: Document) -> tuple[str, ...]:
         return (_place(document.metadata),)

@@ -2,7 +2,9 @@
 
 import hashlib
 import logging
+import warnings
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -49,7 +51,8 @@ def open_session(settings: SparkSettings | None = None) -> "SparkSession":
 
     settings = settings or SparkSettings()
     if settings.remote is not None:
-        session = SparkSession.builder.remote(settings.remote).getOrCreate()
+        # A session of its own: one that the server has forgotten is not taken for a new one.
+        session: SparkSession = SparkSession.builder.remote(settings.remote).create()
         for key, value in {**_MEANING, **settings.more}.items():
             session.conf.set(key, value)
     else:
@@ -57,6 +60,49 @@ def open_session(settings: SparkSettings | None = None) -> "SparkSession":
     _silence()
     jobs_catalog(session, settings.storage)
     return session
+
+
+def is_alive(session: "SparkSession") -> bool:
+    """Whether the JVM, the cluster or the server behind a session still takes jobs."""
+    try:
+        if _is_remote(session):
+            return bool(session.range(1).schema)
+        return not session.sparkContext._jsc.sc().isStopped()
+    except Exception:
+        return False
+
+
+def warm(session: "SparkSession") -> None:
+    """Have Spark load and compile what any job needs, so that the first reader does not wait for that."""
+    session.range(8).selectExpr("sha2(CAST(id AS STRING), 256) AS a").where("a > '1'").groupBy(
+        "a"
+    ).count().collect()
+
+
+def close_session(session: "SparkSession") -> None:
+    """End a session and its JVM, also one that is gone already. The next is opened with what it asks for."""
+    with warnings.catch_warnings(), suppress(Exception):
+        warnings.simplefilter("ignore")
+        session.stop()
+    if _is_remote(session):
+        return
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    # PySpark keeps the JVM for the next session; one that is dead, or started without a jar, is of no use to it.
+    gateway: Any = SparkContext._gateway
+    SparkContext._gateway = SparkContext._jvm = SparkContext._active_spark_context = None
+    SparkSession._instantiatedSession = SparkSession._activeSession = None
+    if gateway is not None:
+        with suppress(Exception):
+            gateway.shutdown()
+        with suppress(Exception):
+            gateway.proc.stdin.close()
+            gateway.proc.wait(10)
+
+
+def _is_remote(session: "SparkSession") -> bool:
+    return type(session).__module__.startswith("pyspark.sql.connect")
 
 
 def jobs_catalog(session: "SparkSession", storage: Mapping[str, str]) -> str:

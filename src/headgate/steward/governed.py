@@ -114,7 +114,7 @@ class Governed:
                     made[key] = copy
                 else:
                     unfit.append(key)
-            elif entry.state == ledger.FAILED and entry.after > now():
+            elif entry.cooling:
                 raise Damaged(
                     "what you may see of this table could not be made",
                     hint=f"{clip(entry.reason or 'no reason is known', 300)}; it is tried again in a minute",

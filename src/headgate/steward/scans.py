@@ -3,7 +3,6 @@
 import hashlib
 import hmac
 import secrets
-import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as StillRunning
@@ -13,7 +12,6 @@ from typing import Any, Final
 
 import msgspec
 import orjson
-import structlog
 
 from headgate import planning
 from headgate.catalogs.interface import Document, IcebergCatalog
@@ -32,7 +30,9 @@ from headgate.steward.planned import told
 from headgate.steward.reads import Circumstances
 from headgate.steward.sights import Sight
 from headgate.steward.tables import place_of
+from headgate.steward.underway import Underway
 from headgate.store import keys, plans
+from headgate.store.database import stored_time
 
 Json = dict[str, Any]
 
@@ -41,8 +41,6 @@ PATIENCE: Final = 2.0
 LIFETIME: Final = timedelta(minutes=30)
 MOST_WAITING: Final = 256
 """How many plans may be under way in this process; more are refused until some are done."""
-
-log = structlog.get_logger("headgate.plans")
 
 
 class Planned(msgspec.Struct, frozen=True):
@@ -64,7 +62,7 @@ class Scans:
         self._pool = ThreadPoolExecutor(8, thread_name_prefix="plans")
         self._waiting = ThreadPoolExecutor(MOST_WAITING, thread_name_prefix="waiting-plans")
         self._running: set[Future[bytes]] = set()
-        self._closed = threading.Event()
+        self._underway = Underway(self.kernel.store)
 
     @cached_property
     def _key(self) -> bytes:
@@ -74,18 +72,11 @@ class Scans:
         """Plan a scan; one that takes long goes on in the background under an id."""
         with told():
             request = PlanRequest.from_json(body or b"{}")
-        if len(self._running) >= MOST_WAITING:
-            raise e.Unavailable("too many scans are being planned", hint="retry in a moment")
-        restricted = self._current(permit).sight is not None
-        # Restricted scans may wait for copies to be made, and must not keep others from being planned meanwhile.
-        pool = self._waiting if restricted else self._pool
-        work = pool.submit(self._plan, permit, request, circumstances)
-        self._running.add(work)
-        work.add_done_callback(self._running.discard)
+        work = self._begun(permit, request, circumstances)
         try:
             return Planned("completed", None, work.result(timeout=self.patience))
         except StillRunning:
-            return self._later(permit, work)
+            return self._later(permit, work, body, circumstances)
 
     def poll(self, permit: Permit, id: str) -> Planned:
         """How far a plan of the caller's own is. One made under another view of the table than now is gone."""
@@ -95,6 +86,8 @@ class Scans:
         if record.status == "failed":
             failure = msgspec.json.decode(record.answer or b"{}", type=dict[str, Any])
             return Planned("failed", id, msgspec.json.encode({"error": failure})[1:-1])
+        if record.lapsed:
+            self._resume(permit, record)
         return Planned(record.status, id, record.answer or b"")
 
     def cancel(self, permit: Permit, id: str) -> None:
@@ -121,11 +114,28 @@ class Scans:
         return members
 
     def close(self) -> None:
-        self._closed.set()
+        self._underway.close()
         for pool in (self._pool, self._waiting):
             pool.shutdown(wait=False, cancel_futures=True)
 
     # -- inside -------------------------------------------------------------------------------------------------
+
+    def _begun(self, permit: Permit, request: PlanRequest, circumstances: Circumstances) -> "Future[bytes]":
+        if len(self._running) >= MOST_WAITING:
+            raise e.Unavailable("too many scans are being planned", hint="retry in a moment")
+        restricted = self._current(permit).sight is not None
+        # Restricted scans may wait for copies to be made, and must not keep others from being planned meanwhile.
+        pool = self._waiting if restricted else self._pool
+        work = pool.submit(self._plan, permit, request, circumstances)
+        self._running.add(work)
+        work.add_done_callback(self._running.discard)
+        return work
+
+    def _resume(self, permit: Permit, record: plans.PlanRecord) -> None:
+        """Plan again, under the rights of this moment, what the process that was at it did not finish."""
+        request = PlanRequest.from_json(record.request or b"{}")
+        said = msgspec.json.decode(record.said, type=Circumstances)
+        self._underway.resume(record, lambda: self._begun(permit, request, said))
 
     def _plan(self, permit: Permit, request: PlanRequest, circumstances: Circumstances) -> bytes:
         members, told = self.reads.waited(
@@ -136,7 +146,7 @@ class Scans:
 
     def _look(self, permit: Permit, request: PlanRequest) -> tuple[bytes, dict[str, object]]:
         """The members of the answer and what the audit shall know, or NotReady while copies are being made."""
-        if self._closed.is_set():
+        if self._underway.closed.is_set():
             raise e.Unavailable("the server is stopping", hint="plan the scan again")
         now = self._current(permit)
         if now.sight is None:
@@ -256,40 +266,23 @@ class Scans:
         document = adapter.document(place_of(permit))
         return _Current(document, adapter, self.reads.sight(permit, document, adapter))
 
-    def _later(self, permit: Permit, work: "Future[bytes]") -> Planned:
+    def _later(
+        self, permit: Permit, work: "Future[bytes]", body: bytes, circumstances: Circumstances
+    ) -> Planned:
         id = secrets.token_urlsafe(24)
-        view = self._view(self._current(permit))
-        ends = datetime.now(UTC) + LIFETIME
         record = plans.PlanRecord(
             id,
             permit.node.id,
             permit.identity.user,
             "submitted",
-            ends.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
-            view,
+            stored_time(datetime.now(UTC) + LIFETIME),
+            self._view(self._current(permit)),
+            body,
+            msgspec.json.encode(circumstances),
+            self._underway.runner,
         )
-        plans.begin(self.kernel.store, record)
-        work.add_done_callback(lambda done: self._ended(id, done))
+        self._underway.begin(record, work)
         return Planned("submitted", id)
-
-    def _ended(self, id: str, work: "Future[bytes]") -> None:
-        try:
-            if work.cancelled():
-                plans.end(self.kernel.store, id, "failed", _failure("the server was stopped", 503))
-                return
-            error = work.exception()
-            if error is None:
-                plans.end(self.kernel.store, id, "completed", work.result())
-            elif isinstance(error, e.HeadgateError):
-                plans.end(self.kernel.store, id, "failed", _failure(str(error), _code(error)))
-            else:
-                log.error("plan failed", reason=repr(error)[:500])
-                plans.end(
-                    self.kernel.store, id, "failed", _failure("the server's log says why it failed", 500)
-                )
-        except e.HeadgateError as lost:
-            # The store is gone: whoever polls hears so; the plan ends when it expires.
-            log.error("plan lost", reason=str(lost)[:500])
 
     def _record(self, permit: Permit, id: str) -> plans.PlanRecord:
         record = plans.find(self.kernel.store, id, permit.node.id, permit.identity.user)
@@ -390,17 +383,3 @@ def _said(made: Plan) -> dict[str, object]:
         "predicate": predicate,
         "projection": None if asked.select is None else list(asked.select[:200]),
     }
-
-
-def _failure(message: str, code: int) -> bytes:
-    return msgspec.json.encode({"message": message, "type": "PlanningFailed", "code": code})
-
-
-def _code(error: e.HeadgateError) -> int:
-    kinds: tuple[tuple[type[e.HeadgateError], int], ...] = (
-        (e.IllegalArgument, 400),
-        (e.Forbidden, 403),
-        (e.NotFound, 404),
-        (e.Damaged, 422),
-    )
-    return next((code for kind, code in kinds if isinstance(error, kind)), 503)

@@ -9,13 +9,15 @@ import structlog
 
 from headgate.catalogs.iceberg.storage import Storage
 from headgate.lenses.copies import GovernedCopy, SourceFile
-from headgate.model.errors import ConnectionFailed, HeadgateError
+from headgate.model.errors import ConnectionFailed, HeadgateError, NotFound
 from headgate.model.objects import ObjectType
 from headgate.model.principals import Identity
 from headgate.pipelines.job import MaterialiseJob
+from headgate.steward.governed import recently
 from headgate.steward.kernel import Kernel
 from headgate.steward.sights import Sight, Sights
 from headgate.store import ledger
+from headgate.store.ledger import Fault
 
 log = structlog.get_logger("headgate.worker")
 
@@ -46,7 +48,14 @@ class Workshop:
         try:
             sight, table = self._sight(batch)
         except HeadgateError as error:
-            ledger.failed(self.kernel.store, batch, str(error))
+            log.warning("work cannot begin", table=batch.object, reason=str(error))
+            ledger.failed(self.kernel.store, batch, told(error), Fault.AROUND)
+            return None
+        except Exception as error:
+            # A document that nobody thought of: it must not end the worker, which others need.
+            log.error("work cannot be read", table=batch.object, reason=type(error).__name__)
+            reason = f"the table's metadata cannot be worked with ({type(error).__name__})"
+            ledger.failed(self.kernel.store, batch, reason, Fault.AROUND)
             return None
         if sight is None:
             # Whoever still has that view asks again, and then it is theirs that counts.
@@ -81,9 +90,13 @@ class Workshop:
                     continue
         return len(recorded)
 
-    def failed(self, order: Order, error: HeadgateError, *, final: bool) -> None:
+    def failed(self, order: Order, reason: str, fault: Fault) -> None:
         """Say why the work could not be done."""
-        ledger.failed(self.kernel.store, order.batch, str(error), final=final)
+        ledger.failed(self.kernel.store, order.batch, reason, fault)
+
+    def expects_work(self) -> bool:
+        """Whether somebody had a restricted view lately, so that it pays to be ready."""
+        return bool(ledger.views(self.kernel.store, since=recently()))
 
     def _sight(self, batch: ledger.Batch) -> tuple[Sight | None, str]:
         """The view that the batch is for, worked out anew from who had it last.
@@ -99,3 +112,10 @@ class Workshop:
         identity = msgspec.json.decode(record.identity, type=Identity)
         sight = self.sights.as_seen_by(authority, node, identity, batch.document)
         return (sight if sight is not None and sight.view == batch.view else None), name
+
+
+def told(error: HeadgateError) -> str:
+    """Why work failed, as readers may hear it: not where files lie, as their names may hold values of the table."""
+    if isinstance(error, NotFound | ConnectionFailed):
+        return f"files of the table cannot be reached ({type(error).__name__})"
+    return str(error)

@@ -15,6 +15,7 @@ from sqlalchemy import (
     Select,
     create_engine,
     event,
+    func,
     insert,
     make_url,
     select,
@@ -84,6 +85,14 @@ def now() -> str:
 def stored_time(time: datetime) -> str:
     """Any time in that form, so that times compare as texts."""
     return time.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def clock(connection: Any) -> datetime:
+    """The store's own time: no process's clock decides about what another holds. SQLite's processes share one machine."""
+    if connection.dialect.name == "postgresql":
+        time: datetime = connection.execute(select(func.clock_timestamp())).scalar_one()
+        return time
+    return datetime.now(UTC)
 
 
 class Store:

@@ -5,7 +5,9 @@ everyone else's files are nobody's. So a copy is recorded once, whatever dies an
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
+from enum import Enum
+from math import isqrt
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -13,7 +15,7 @@ from sqlalchemy import delete, func, or_, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from headgate.store import tables as t
-from headgate.store.database import Store, now, stored_time
+from headgate.store.database import Store, clock, now, stored_time
 
 T = TypeVar("T")
 
@@ -26,12 +28,23 @@ LEASE: Final = timedelta(seconds=30)
 """How long a worker that says nothing is believed to be alive."""
 TRIES: Final = 5
 TOGETHER: Final = 2
-"""How often copies are tried together with others."""
+"""How often copies are tried together with many others; then with few, then alone."""
 COOLING: Final = timedelta(minutes=1)
 """How long a copy that could not be made is not tried again; then whoever asks for it starts anew."""
 
 _c, _v, _s, _d = t.lens_copies.c, t.lens_views.c, t.lens_snapshots.c, t.lens_documents.c
 _CHUNK: Final = 500
+
+
+class Fault(Enum):
+    """Whose fault it is that copies could not be made."""
+
+    JOB = "job"
+    """The job's: perhaps that of one of its files, and perhaps it passes."""
+    INPUT = "input"
+    """Of one of its files, or of all of them, and it does not pass."""
+    AROUND = "around"
+    """Of no file: what jobs need did not work."""
 
 
 class ViewRecord(msgspec.Struct, frozen=True):
@@ -53,7 +66,8 @@ class Entry(msgspec.Struct, frozen=True):
     key: str
     state: str
     reason: str | None
-    after: str
+    cooling: bool
+    """Whether it failed so lately that it is not tried again yet."""
     body: bytes | None
 
 
@@ -161,36 +175,37 @@ def entries(store: Store, keys: Sequence[str]) -> dict[str, Entry]:
     """What the ledger has under these keys."""
     found: dict[str, Entry] = {}
     with store.read() as read:
+        time = stored_time(clock(read.connection))
         for some in _chunks(keys):
             for row in read.execute(
                 select(_c.key, _c.state, _c.reason, _c.after, _c.body).where(_c.key.in_(some))
             ):
-                found[row.key] = Entry(*row)
+                cooling = row.state == FAILED and row.after > time
+                found[row.key] = Entry(row.key, row.state, row.reason, cooling, row.body)
     return found
 
 
 def want(
     store: Store, object: int, view: str, snapshot: int, document: str, wanted: Iterable[Wanted]
 ) -> None:
-    """Ask for copies. One that is there, wanted or in the making already stays as it is; one that failed is tried again
-    once it has cooled off."""
-    time = now()
-    fresh = {
+    """Ask for copies. One that is there or in the making already stays as it is; one that is wanted is looked for in this
+    document from now on, as the former may be gone by then; one that failed is tried again once it has cooled off."""
+    of = {"snapshot": snapshot, "document": document}
+    fresh: dict[str, Any] = {
         "object": object,
         "view": view,
-        "snapshot": snapshot,
-        "document": document,
+        **of,
         "state": WANTED,
         "attempts": 0,
-        "after": time,
         "worker": None,
         "until": None,
         "reason": None,
         "body": None,
-        "asked_at": time,
         "made_at": None,
     }
     with store.append() as connection:
+        time = stored_time(clock(connection))
+        fresh |= {"after": time, "asked_at": time}
         statement = _insert(connection)(t.lens_copies)
         for some in _chunks(list(wanted)):
             connection.execute(
@@ -200,6 +215,12 @@ def want(
                     where=(_c.state == FAILED) & (_c.after <= time),
                 ),
                 [{"key": one.key, "source": one.source, **fresh} for one in some],
+            )
+            keys = [one.key for one in some]
+            connection.execute(
+                update(t.lens_copies)
+                .where(_c.key.in_(keys), _c.state == WANTED, _c.document != document)
+                .values(**of)
             )
 
 
@@ -212,16 +233,15 @@ def anew(store: Store, keys: Sequence[str]) -> None:
 
 def take(store: Store, worker: str, most: int) -> Batch | None:
     """Lease copies that wait: the longest waiting one, and what waits for the same snapshot and view."""
-    time = now()
-    waits = or_(
-        (_c.state == WANTED) & (_c.after <= time),
-        (_c.state == MAKING) & (_c.until < time),
-    )
     with store.read() as read:
         # Cheap, and mostly the answer: nothing waits.
+        waits = _waits(stored_time(clock(read.connection)))
         if read.execute(select(_c.key).where(waits).limit(1)).first() is None:
             return None
     with store.append() as connection:
+        time = clock(connection)
+        _give_up(connection, time)
+        waits = _waits(stored_time(time))
         first = connection.execute(
             select(_c.object, _c.view, _c.snapshot, _c.document, _c.attempts)
             .where(waits)
@@ -231,30 +251,27 @@ def take(store: Store, worker: str, most: int) -> Batch | None:
         ).first()
         if first is None:
             return None
-        together = (
-            (_c.object == first.object)
-            & (_c.view == first.view)
-            & (_c.snapshot == first.snapshot)
-            & (_c.document == first.document)
-        )
-        # What went wrong twice is tried alone from then on, so one damaged file does not take others down with it.
-        alone = first.attempts >= TOGETHER
-        if not alone:
-            together = together & (_c.attempts < TOGETHER)
+        # What went wrong twice is tried with few others, then alone: one damaged file does not take others down with it.
+        together = _c.attempts < TOGETHER if first.attempts < TOGETHER else _c.attempts == first.attempts
         rows = connection.execute(
             select(_c.key, _c.source, _c.attempts)
-            .where(waits, together)
+            .where(
+                waits,
+                together,
+                _c.object == first.object,
+                _c.view == first.view,
+                _c.snapshot == first.snapshot,
+                _c.document == first.document,
+            )
             .order_by(_c.attempts, _c.asked_at)
-            .limit(1 if alone else most)
+            .limit(_at_once(first.attempts, most))
             .with_for_update(skip_locked=True)
         ).all()
-        if not rows:
-            return None
         for some in _chunks([row.key for row in rows]):
             connection.execute(
                 update(t.lens_copies)
                 .where(_c.key.in_(some))
-                .values(state=MAKING, worker=worker, until=_lease(), attempts=_c.attempts + 1)
+                .values(state=MAKING, worker=worker, until=_lease(time), attempts=_c.attempts + 1)
             )
     return Batch(
         worker,
@@ -269,13 +286,16 @@ def take(store: Store, worker: str, most: int) -> Batch | None:
 
 def beat(store: Store, batch: Batch) -> bool:
     """Extend a lease; False if another worker has taken the work over."""
-    return _mine(store, batch, until=_lease()) == len(batch.wanted)
+    with store.append() as connection:
+        return _mine(connection, batch, until=_lease(clock(connection))) == len(batch.wanted)
 
 
 def made(store: Store, batch: Batch, copies: Sequence[tuple[str, bytes]]) -> frozenset[str]:
-    """Record what was made; answers the keys that were recorded, which are those still leased to this worker.
+    """Record what was made; answers the keys under which it is what counts: those that were still leased to this worker.
 
     INVARIANT: the only place where a copy comes to be named. What is not recorded here is no copy.
+
+    INVARIANT: saying it twice answers the same, so who does not know whether the store heard may say it again.
     """
     recorded: set[str] = set()
     time = now()
@@ -286,24 +306,36 @@ def made(store: Store, batch: Batch, copies: Sequence[tuple[str, bytes]]) -> fro
                 .where(_c.key == key, _c.state == MAKING, _c.worker == batch.worker)
                 .values(state=MADE, body=body, worker=None, until=None, reason=None, made_at=time)
             )
-            if done.rowcount:
+            if done.rowcount or body == connection.execute(select(_c.body).where(_c.key == key)).scalar():
                 recorded.add(key)
     return frozenset(recorded)
 
 
-def failed(store: Store, batch: Batch, reason: str, *, final: bool = False) -> None:
-    """Say that copies could not be made: they wait and are tried again, until that has been tried often enough."""
-    over = final or batch.attempts >= TRIES
-    wait = COOLING if over else timedelta(seconds=2 ** (batch.attempts - 1))
-    _mine(
-        store,
-        batch,
-        state=FAILED if over else WANTED,
-        reason=reason,
-        after=stored_time(datetime.now(UTC) + wait),
-        worker=None,
-        until=None,
-    )
+def failed(store: Store, batch: Batch, reason: str, fault: Fault) -> None:
+    """Say that copies could not be made: they wait and are tried again, until that has been tried often enough.
+
+    What was tried with others is not given up for what may be another's fault.
+    """
+    if fault is Fault.AROUND:
+        over, wait = batch.attempts >= TOGETHER, timedelta(seconds=5)
+    elif len(batch.wanted) > 1:
+        over, wait = False, timedelta(seconds=0 if fault is Fault.INPUT else 2 ** (batch.attempts - 1))
+    else:
+        over = fault is Fault.INPUT or batch.attempts >= TRIES
+        wait = timedelta(seconds=2 ** (batch.attempts - 1))
+    apart = {} if over or fault is not Fault.INPUT else {"attempts": max(batch.attempts, TOGETHER)}
+    with store.append() as connection:
+        after = clock(connection) + (COOLING if over else wait)
+        _mine(
+            connection,
+            batch,
+            state=FAILED if over else WANTED,
+            reason=reason,
+            after=stored_time(after),
+            worker=None,
+            until=None,
+            **apart,
+        )
 
 
 def void(store: Store, batch: Batch) -> None:
@@ -446,20 +478,45 @@ def _first(store: Store, table: Any, key: dict[str, Any], values: dict[str, Any]
         return connection.execute(wanted).scalar_one()
 
 
-def _mine(store: Store, batch: Batch, **values: Any) -> int:
+def _waits(time: str) -> Any:
+    """What nobody works at: wanted and due, or leased by a worker of which nothing was heard."""
+    return or_((_c.state == WANTED) & (_c.after <= time), (_c.state == MAKING) & (_c.until < time))
+
+
+def _at_once(attempts: int, most: int) -> int:
+    if attempts < TOGETHER:
+        return most
+    return isqrt(most) if attempts == TOGETHER else 1
+
+
+def _give_up(connection: Any, time: datetime) -> None:
+    """Stop trying what no worker lived to finish: perhaps it is what they died of."""
+    connection.execute(
+        update(t.lens_copies)
+        .where(_c.state == MAKING, _c.until < stored_time(time), _c.attempts >= TRIES)
+        .values(
+            state=FAILED,
+            reason=f"{TRIES} workers ended before they had made it",
+            after=stored_time(time + COOLING),
+            worker=None,
+            until=None,
+        )
+    )
+
+
+def _mine(connection: Any, batch: Batch, **values: Any) -> int:
     count = 0
-    with store.append() as connection:
-        for some in _chunks([one.key for one in batch.wanted]):
-            count += connection.execute(
-                update(t.lens_copies)
-                .where(_c.key.in_(some), _c.state == MAKING, _c.worker == batch.worker)
-                .values(**values)
-            ).rowcount
+    for some in _chunks([one.key for one in batch.wanted]):
+        count += connection.execute(
+            update(t.lens_copies)
+            .where(_c.key.in_(some), _c.state == MAKING, _c.worker == batch.worker)
+            .values(**values)
+        ).rowcount
     return count
 
 
-def _lease() -> str:
-    return stored_time(datetime.now(UTC) + LEASE)
+def _lease(time: datetime) -> str:
+    return stored_time(time + LEASE)
 
 
 def _views(store: Store, wanted: Any) -> list[ViewRecord]:

@@ -5,18 +5,20 @@ import secrets
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 import structlog
 
-from headgate.model.errors import ConnectionFailed, HeadgateError, Unavailable
+from headgate.lenses.copies import GovernedCopy
+from headgate.model.errors import ConnectionFailed, HeadgateError, NotFound, Unavailable
 from headgate.pipelines.errors import JobFailed
 from headgate.pipelines.materialise import materialise
-from headgate.pipelines.session import AWS, SparkSettings, open_session
-from headgate.steward.workshop import Order, Workshop
+from headgate.pipelines.session import AWS, SparkSettings, close_session, is_alive, open_session, warm
+from headgate.steward.workshop import Order, Workshop, told
+from headgate.store.ledger import LEASE, Fault
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -27,8 +29,12 @@ PAUSE: Final = 0.2
 """Seconds between two looks at an empty ledger."""
 BEAT: Final = 5.0
 """Seconds between two signs of life; a lease outlives several."""
-_PASSING: Final = (JobFailed, ConnectionFailed, Unavailable)
-"""What may go better the next time."""
+_FAULTS: Final = (
+    (JobFailed, Fault.JOB),
+    ((ConnectionFailed, NotFound, Unavailable), Fault.AROUND),
+    (HeadgateError, Fault.INPUT),
+)
+"""What an error of a job tells about the next try; first match wins."""
 
 
 class Worker:
@@ -42,15 +48,20 @@ class Worker:
 
     def run(self, stop: threading.Event) -> None:
         """Work until told to stop. A store that does not answer is asked again."""
+        ready = False
         while not stop.is_set():
             try:
-                worked = self.step()
-            except Unavailable as error:
+                if self.step():
+                    continue
+                if not ready:
+                    # Readers who come back after a restart need not wait for Spark to start.
+                    ready = True
+                    if self.workshop.expects_work():
+                        self._warm()
+            except HeadgateError as error:
                 log.warning("the store does not answer", reason=str(error))
                 stop.wait(2)
-                continue
-            if not worked:
-                stop.wait(PAUSE)
+            stop.wait(PAUSE)
         self.close()
 
     def step(self) -> bool:
@@ -59,31 +70,54 @@ class Worker:
         if order is None:
             return False
         started = time.monotonic()
-        told = {"table": order.table, "view": order.batch.view[:12], "files": len(order.batch.wanted)}
-        log.info("making copies", attempt=order.batch.attempts, **told)
+        about = {"table": order.table, "view": order.batch.view[:12], "files": len(order.batch.wanted)}
+        log.info("making copies", attempt=order.batch.attempts, **about)
         try:
             with self._alive(order):
                 copies = materialise(self._session(order), order.job, order.storage)
-            count = self.workshop.made(order, copies)
         except HeadgateError as error:
-            log.warning("copies failed", reason=str(error), **told)
-            self.workshop.failed(order, error, final=not isinstance(error, _PASSING))
+            log.warning("copies failed", reason=str(error), **about)
+            fault = next(fault for kind, fault in _FAULTS if isinstance(error, kind))
+            self.workshop.failed(order, told(error), fault)
+            self._check_session()
             return True
         except Exception as error:
             # Of what nobody thought of only the kind is told: its text may hold values of the table.
-            log.error("copies failed", reason=type(error).__name__, **told)
-            self._spark = None
-            self.workshop.failed(
-                order, HeadgateError(f"the worker failed ({type(error).__name__})"), final=False
-            )
+            log.error("copies failed", reason=type(error).__name__, **about)
+            self.workshop.failed(order, f"the worker failed ({type(error).__name__})", Fault.JOB)
+            self._check_session()
             return True
-        log.info("copies made", recorded=count, seconds=round(time.monotonic() - started, 1), **told)
+        count = self._record(order, copies)
+        log.info("copies made", recorded=count, seconds=round(time.monotonic() - started, 1), **about)
         return True
 
     def close(self) -> None:
-        if self._spark is not None and self.settings.remote is None:
-            self._spark.stop()
+        if self._spark is not None:
+            close_session(self._spark)
         self._spark = None
+
+    def _record(self, order: Order, copies: Sequence[GovernedCopy]) -> int:
+        """Record what was made. A store that is away for a moment does not cost the work."""
+        ends = time.monotonic() + LEASE.total_seconds()
+        while True:
+            try:
+                return self.workshop.made(order, copies)
+            except Unavailable:
+                if time.monotonic() > ends:
+                    raise
+                time.sleep(1)
+
+    def _check_session(self) -> None:
+        """Let go of a session whose JVM, cluster or server is gone; the next job opens another."""
+        if self._spark is not None and not is_alive(self._spark):
+            log.warning("Spark is gone and is opened again for the next job")
+            self.close()
+
+    def _warm(self) -> None:
+        try:
+            warm(self._opened())
+        except Unavailable as error:
+            log.warning("Spark is not ready", reason=str(error))
 
     def _session(self, order: Order) -> "SparkSession":
         """The session, with what the order's storage needs; a session that lacks it is opened anew."""
@@ -91,6 +125,9 @@ class Worker:
             self.close()
             packages = (*self.settings.packages, AWS)
             self.settings = msgspec.structs.replace(self.settings, packages=packages)
+        return self._opened()
+
+    def _opened(self) -> "SparkSession":
         if self._spark is None:
             log.info("opening Spark", master=self.settings.remote or self.settings.master)
             try:
@@ -120,5 +157,5 @@ def _beat(beat: Callable[[], bool], done: threading.Event) -> None:
             if not beat():
                 # Another worker has it. Ours goes on to its end, where the ledger takes nothing of it.
                 return
-        except Unavailable:
+        except HeadgateError:
             continue

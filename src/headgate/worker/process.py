@@ -22,6 +22,8 @@ log = structlog.get_logger("headgate.worker")
 
 _LONGEST: Final = 60.0
 """Seconds before a worker that keeps dying is started again."""
+_SHORTEST: Final = 5.0
+"""Seconds that a worker has to end in good order once its server is gone."""
 
 
 def run(settings: Settings, stop: threading.Event) -> None:
@@ -56,6 +58,9 @@ def stopping(*, with_parent: bool) -> threading.Event:
             # The server holds the other end and writes nothing: this returns when it is gone, however it ended.
             os.read(sys.stdin.fileno(), 1)
             stop.set()
+            # A job under way is not waited for: nobody would read what it makes sooner than another worker makes it.
+            time.sleep(_SHORTEST)
+            os._exit(1)
 
         threading.Thread(target=watch, daemon=True).start()
     return stop

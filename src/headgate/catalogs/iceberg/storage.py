@@ -3,6 +3,7 @@
 import gzip
 import os
 import threading
+import zlib
 from collections import OrderedDict
 from datetime import datetime
 from typing import Any, Final
@@ -105,7 +106,12 @@ class Storage:
         except OSError as error:
             raise _unreachable(error) from error
         if data[:2] == b"\x1f\x8b":
-            data = gzip.decompress(data)
+            try:
+                data = gzip.decompress(data)
+            except (OSError, EOFError, zlib.error) as error:
+                raise IllegalArgument(
+                    "the table's metadata file is not JSON", hint=f"it cannot be unpacked: {error}"[:200]
+                ) from None
         _kept.put((self._settings, location), data)
         return data
 

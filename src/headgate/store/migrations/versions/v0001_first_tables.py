@@ -43,6 +43,16 @@ def upgrade() -> None:
         batch_op.create_index(batch_op.f("ix_audit_user"), ["user"], unique=False)
 
     op.create_table(
+        "given_files",
+        sa.Column("view", sa.String(length=64), nullable=False),
+        sa.Column("digest", sa.String(length=64), nullable=False),
+        sa.Column("object", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("files", sa.LargeBinary(), nullable=False),
+        sa.Column("at", sa.String(length=32), nullable=False),
+        sa.PrimaryKeyConstraint("view", "digest", name=op.f("pk_given_files")),
+        comment="The original files that readers of a restricted view were given, as fingerprints; one row for each set",
+    )
+    op.create_table(
         "journal",
         sa.Column("revision", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("at", sa.String(length=32), nullable=False),
@@ -157,23 +167,16 @@ def upgrade() -> None:
         batch_op.create_index("ix_objects_metalake_type", ["metalake", "type"], unique=False)
 
     op.create_table(
-        "given_files",
-        sa.Column("view", sa.String(length=64), nullable=False),
-        sa.Column("digest", sa.String(length=64), nullable=False),
-        sa.Column("object", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
-        sa.Column("files", sa.LargeBinary(), nullable=False),
-        sa.Column("at", sa.String(length=32), nullable=False),
-        sa.PrimaryKeyConstraint("view", "digest", name=op.f("pk_given_files")),
-        comment="The original files that readers of a restricted view were given, as fingerprints; one row for each set",
-    )
-
-    op.create_table(
         "plans",
         sa.Column("id", sa.String(length=64), nullable=False),
         sa.Column("object", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.Column("user", sa.String(length=512), nullable=False),
         sa.Column("status", sa.String(length=16), nullable=False),
         sa.Column("view", sa.LargeBinary(), nullable=False),
+        sa.Column("request", sa.LargeBinary(), nullable=False),
+        sa.Column("said", sa.LargeBinary(), nullable=False),
+        sa.Column("runner", sa.String(length=64), nullable=False),
+        sa.Column("until", sa.String(length=32), nullable=False),
         sa.Column("answer", sa.LargeBinary(), nullable=True),
         sa.Column("expires_at", sa.String(length=32), nullable=False),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_plans")),
