@@ -27,8 +27,11 @@ class Scope(msgspec.Struct, frozen=True):
 
     def reads(self, location: str) -> bool:
         at = normal(location)
-        return any(_below(at, folder) for folder in (*self.folders, *self.write)) or any(
-            at == normal(file) for file in self.files
+        # Files may be many and are mostly spelled as asked for: that is seen at a glance.
+        return (
+            any(_below(at, folder) for folder in (*self.folders, *self.write))
+            or at in self.files
+            or any(at == normal(file) for file in self.files)
         )
 
     def writes(self, location: str) -> bool:
