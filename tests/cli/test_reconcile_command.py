@@ -13,7 +13,9 @@ import pytest
 from moto.server import ThreadedMotoServer
 from pyiceberg.catalog import load_catalog
 from pyiceberg.partitioning import PartitionField, PartitionSpec
+from pyiceberg.schema import Schema
 from pyiceberg.transforms import IdentityTransform
+from pyiceberg.types import LongType, NestedField, StringType
 
 from tests.pipelines.golden_logs import minio_line, s3_line
 from tests.real.server import Result, RunningServer, headgate_here, running
@@ -90,10 +92,11 @@ def files(server: RunningServer, storage: dict[str, str]) -> dict[str, str]:
         **{f"s3.{key}": value for key, value in storage.items()},
     )
     rows = pa.table({"id": pa.array([1, 2], pa.int64()), "region": pa.array(["EU", "US"], pa.string())})
+    schema = Schema(NestedField(1, "id", LongType()), NestedField(2, "region", StringType()))
     spec = PartitionSpec(
         PartitionField(source_id=2, field_id=1000, transform=IdentityTransform(), name="region")
     )
-    table = catalog.create_table("s.t", rows.schema, partition_spec=spec)
+    table = catalog.create_table("s.t", schema, partition_spec=spec)
     table.append(rows)
     done(run(server, "role", "create", "--name", "reader"))
     reads = "use_catalog,use_schema,select_table"

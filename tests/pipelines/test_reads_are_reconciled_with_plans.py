@@ -12,6 +12,7 @@ import pytest
 from headgate.pipelines.reconcile import Evidence, Loss, Outcome, Terms, gather, reconcile
 from headgate.pipelines.reconcile.access_logs import read_logs
 from headgate.planning.fingerprints import fingerprints
+from headgate.vending.credentials import StorageCredential
 from headgate.vending.vendor import session_name
 from tests.pipelines.golden_logs import minio_line, s3_line
 
@@ -198,7 +199,7 @@ def test_only_successful_reads_of_the_period_and_of_strangers_count(spark: Any, 
 
 
 def test_an_access_key_that_was_given_out_stands_for_its_user(spark: Any, tmp_path: Path) -> None:
-    given = event("ann", 0, keys=["ASIAKEY"])
+    given = event("ann", 0, keys=[StorageCredential("", {"s3.access-key-id": "ASIAKEY"}).print])
     lines = [minio_line(at(1), "ASIAKEY", "c/s/t/data/x.parquet", parent="server")]
     assert found(compared(spark, tmp_path, lines, gather([given], (), TERMS))) == set()
 

@@ -148,8 +148,7 @@ class Vending:
                 self.kernel.audit_read(
                     permit,
                     vended=[clip(place, 500) for place in (*scope.folders, *scope.write)[:_MOST_TOLD]],
-                    # By its id, which is no secret, storage that does not log session names can be asked who read.
-                    keys=sorted({each.config["s3.access-key-id"] for each in credentials}),
+                    keys=sorted({each.print for each in credentials}),
                     files=len(scope.files) or None,
                     writes=True if scope.write else None,
                 )

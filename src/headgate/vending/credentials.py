@@ -1,9 +1,15 @@
 """Credentials for storage, as they are told to clients; no log or repr tells them."""
 
+import hashlib
+from typing import Final
+
 import msgspec
 
 from headgate.vending.places import Place, folder, place
 from headgate.vending.scope import Scope
+
+KEY_PRINT: Final = 32
+"""How many hexadecimal digits of its SHA-256 stand for an access key."""
 
 
 class StorageCredential(msgspec.Struct, frozen=True):
@@ -11,6 +17,11 @@ class StorageCredential(msgspec.Struct, frozen=True):
 
     prefix: str
     config: dict[str, str]
+
+    @property
+    def print(self) -> str:
+        """Stands for the access key in the audit: storage that logs no session names logs keys. Tells nothing of it."""
+        return hashlib.sha256(self.config["s3.access-key-id"].encode()).hexdigest()[:KEY_PRINT]
 
     def __repr__(self) -> str:
         return f"StorageCredential({self.prefix!r}, …)"

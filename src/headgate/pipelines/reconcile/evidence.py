@@ -64,7 +64,7 @@ class Loss(msgspec.Struct, frozen=True):
 
 
 class Evidence(msgspec.Struct, frozen=True):
-    """All that is known of what principals were given. `folders` are those of tables; `keys` whose an access key is."""
+    """All that is known of what principals were given. `folders` are those of tables; `keys` whose an access key is, by its print."""
 
     given: tuple[Given, ...]
     planned: tuple[Planned, ...]

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from headgate.pipelines.reconcile.access_logs import READS, read_logs
 from headgate.pipelines.reconcile.evidence import Evidence, Loss, Terms
+from headgate.vending.credentials import KEY_PRINT
 from headgate.vending.vendor import session_name
 
 if TYPE_CHECKING:
@@ -121,10 +122,13 @@ def _reads(
     """Successful reads, alike ones as one row, each with the user that its session or key stands for."""
     from pyspark.sql import functions as f
 
-    whose = {session_name(user): user for user in evidence.users} | dict(evidence.keys)
+    whose = {session_name(user): user for user in evidence.users}
     people = f.broadcast(_table(spark, {"name": _texts(whose), "user": _texts(whose.values())}))
     own = people.selectExpr("name AS session", "user AS own")
     above = people.selectExpr("name AS parent", "user AS above")
+    keys = f.broadcast(
+        _table(spark, {"print": _texts(evidence.keys), "holder": _texts(evidence.keys.values())})
+    )
     reads = (
         lines.where("readable AND status IN (200, 206)")
         .where(f.col("operation").isin(*READS))
@@ -138,8 +142,14 @@ def _reads(
     return (
         reads.join(own, "session", "left")
         .join(above, "parent", "left")
+        .withColumn("print", f.expr(f"substring(sha2(session, 256), 1, {KEY_PRINT})"))
+        .join(keys, "print", "left")
         .selectExpr(
-            "coalesce(own, above) AS user", "coalesce(requester, '-') AS requester", "path", "at", "bytes"
+            "coalesce(holder, own, above) AS user",
+            "coalesce(requester, '-') AS requester",
+            "path",
+            "at",
+            "bytes",
         )
         .groupBy("user", "requester", "path", "at")
         .agg(*_exprs("count(1) AS reads", "coalesce(sum(bytes), 0) AS bytes"))
