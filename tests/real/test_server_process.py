@@ -65,6 +65,14 @@ def test_a_client_that_offers_another_protocol_is_answered_in_this_one(tmp_path:
         made = server.ask("admin", "POST", "/api/metalakes", {"name": "lake"}, headers=offer)
         assert made.status_code == 200, "the body was read, not taken for the other protocol's"
         assert server.ask("admin", "GET", "/api/metalakes/lake").status_code == 200
+        head = b"GET /health/live HTTP/1.1\r\nHost: localhost\r\nX-Slow: "
+        with socket.create_connection((httpx.URL(server.url).host, httpx.URL(server.url).port or 80)) as slow:
+            slow.sendall(head)
+            time.sleep(0.2)
+            slow.sendall(b"1\r\nUpgrade: h2c\r\nConnection: close\r\n\r\n")
+            assert slow.recv(64).startswith(b"HTTP/1.1 200"), (
+                "a request that comes in parts stays one request"
+            )
 
 
 def test_a_server_loads_what_is_large_only_when_it_is_needed() -> None:

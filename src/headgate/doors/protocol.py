@@ -14,8 +14,20 @@ _UPGRADE: Final = b"\nupgrade:"
 class HttpProtocol(HttpToolsProtocol):
     """One connection. What it hands over stays with the patient parser until the connection closes."""
 
+    _inside = False
+    """Whether a request has begun that is not read to its end."""
+
+    def on_message_begin(self) -> None:
+        self._inside = True
+        super().on_message_begin()
+
+    def on_message_complete(self) -> None:
+        self._inside = False
+        super().on_message_complete()
+
     def data_received(self, data: bytes) -> None:
-        between = self.cycle is None or self.cycle.response_complete
+        # INVARIANT: parsers change only between two requests, so both always agree on where one begins.
+        between = not self._inside and (self.cycle is None or self.cycle.response_complete)
         if between and (data.startswith(_OWN_METHOD) or _UPGRADE in data.partition(b"\r\n\r\n")[0].lower()):
             self._hand_over(data)
         else:
