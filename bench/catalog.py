@@ -137,14 +137,14 @@ def everyone(folder: Path, users: int) -> Iterator[tuple[list[Server], float]]:
     """All servers, each with the tables, and the memory of one that has nothing to do."""
     home = folder / "lake"
     with ExitStack() as open:
-        lake = open.enter_context(iceberg_lake(home))
+        lake = open.enter_context(iceberg_lake(home, flags=("--no-worker",)))
         time.sleep(1)
         idle = memory(lake.server.process.pid)
         for table in TABLES:
             created = lake.ask("POST", "/namespaces/s/tables", table)
             assert created.status_code == 200, created.text
         token = {"Authorization": f"Bearer {governed(lake, home, users)}"}
-        flags = ("--service-admins", "admin", "--warehouse", str(home / "warehouse"))
+        flags = ("--service-admins", "admin", "--warehouse", str(home / "warehouse"), "--no-worker")
         paths = f"{os.getcwd()}:{os.environ.get('PYTHONPATH', '')}"
         off = open.enter_context(running(home, *flags, command=UNCHECKED, PYTHONPATH=paths))
         two = open.enter_context(running(home, *flags, "--workers", "2"))

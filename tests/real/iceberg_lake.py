@@ -34,8 +34,11 @@ class IcebergLake:
 
 
 @contextmanager
-def iceberg_lake(home: Path, properties: dict[str, str] | None = None) -> Iterator[IcebergLake]:
-    with running(home, "--service-admins", "admin", "--warehouse", str(home / "warehouse")) as server:
+def iceberg_lake(
+    home: Path, properties: dict[str, str] | None = None, *, flags: tuple[str, ...] = ()
+) -> Iterator[IcebergLake]:
+    usual = ("--service-admins", "admin", "--warehouse", str(home / "warehouse"))
+    with running(home, *usual, *flags) as server:
         lake = IcebergLake(server, home)
         server.must(lake.token, "POST", "/api/metalakes", {"name": "lake"})
         catalog = {
