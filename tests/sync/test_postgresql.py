@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+import msgspec
 import psycopg
 import pytest
 
@@ -10,6 +11,7 @@ from headgate.model.objects import ObjectType
 from headgate.sync.connectors.postgresql import PUBLIC, PostgresConnector
 from headgate.sync.facts import Facts, Grant, Kind, Known, Member, Present, Principal, RowFilter, Securable
 from headgate.sync.journal import Journal
+from headgate.sync.losses import Cause
 from headgate.sync.names import PrincipalMap
 from headgate.sync.results import Change, Mode, Outcome
 from headgate.sync.run import undo
@@ -76,9 +78,11 @@ def test_a_table_is_not_granted_when_its_filter_fails(pg: PostgresStand, journal
 def test_a_filter_that_is_no_expression_never_reaches_the_server(
     pg: PostgresStand, journal: Journal, text: str
 ) -> None:
-    facts = with_filter(pg, RowFilter(TABLES[0], "evil", text, (ANN,)))
-    result = pg.connector.push(snapshot(facts, "postgresql"), Mode.MERGE, pg.names, journal)
-    assert not result.ok
+    rule = RowFilter(TABLES[0], "evil", text, (ANN,))
+    result = pg.connector.push(snapshot(with_filter(pg, rule), "postgresql"), Mode.MERGE, pg.names, journal)
+    assert [loss.what for loss in result.losses if loss.cause is Cause.FILTER] == ["evil"]
+    own = msgspec.structs.replace(rule, to=(pg.own(ANN),))
+    assert pg.connector.apply([Change(None, own)])[0].outcome is Outcome.FAILED
     assert not pg.may(ANN, TABLES[0], "table.read")
     assert pg.connection.execute("SELECT count(*) FROM sales.orders").fetchone() == (3,)
 

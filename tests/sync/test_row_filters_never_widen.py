@@ -10,7 +10,6 @@ from headgate.sync.effective import restricted
 from headgate.sync.facts import Fact, Facts, Grant, Principal, RowFilter
 from headgate.sync.journal import Journal
 from headgate.sync.results import Mode, Outcome
-from headgate.sync.translate import same_text
 from tests.sync.cloud_stands import BigQueryStand, LakeFormationStand
 from tests.sync.stands import Stand
 from tests.sync.suite.test_a_push_never_widens import allowed_by, forget
@@ -56,7 +55,7 @@ def test_no_push_shows_a_row_that_the_source_hides(
     forget(journal, stand)
     for facts, mode in steps:
         before = {user: stand.sees(user, TABLES[0]) for user in USERS}
-        result = stand.connector.push(snapshot(facts), mode, stand.names, journal, dialects=same_text)
+        result = stand.connector.push(snapshot(facts), mode, stand.names, journal)
         for user in USERS:
             seen, was = stand.sees(user, TABLES[0]), before[user]
             if not within(facts, user, seen):

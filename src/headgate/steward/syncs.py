@@ -18,6 +18,7 @@ from headgate.model.principals import Identity
 from headgate.steward.findings import examine
 from headgate.steward.kernel import Kernel
 from headgate.steward.permits import Permit
+from headgate.steward.shapes import Shapes
 from headgate.steward.tokens import SERVER
 from headgate.store import syncs
 from headgate.sync import operations
@@ -54,8 +55,9 @@ class Progress(msgspec.Struct, frozen=True):
 
 
 class Syncs:
-    def __init__(self, kernel: Kernel, connections: Mapping[str, Connection]) -> None:
+    def __init__(self, kernel: Kernel, shapes: Shapes, connections: Mapping[str, Connection]) -> None:
         self.kernel = kernel
+        self.shapes = shapes
         self.connections = dict(connections)
 
     def listed(self, permit: Permit) -> list[tuple[str, Connection]]:
@@ -176,7 +178,11 @@ class Syncs:
             told: dict[str, object] = {"sync": name}
             return System(
                 HeadgateConnector(
-                    self.kernel.store, rest, name, lambda: self.kernel.change(permit, telling=lambda _: told)
+                    self.kernel.store,
+                    rest,
+                    name,
+                    lambda: self.kernel.change(permit, telling=lambda _: told),
+                    self.shapes.of,
                 ),
                 permit,
             )

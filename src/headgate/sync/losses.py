@@ -30,6 +30,7 @@ class Cause(enum.StrEnum):
     OPTION = "the right to hand on is not carried over"
     FILTER = "the target cannot filter these rows: reading is not granted"
     MASK = "the target cannot mask this column: reading is not granted"
+    MASKED_COLUMN = "the target cannot mask this column: only the others are granted"
     TAG = "the target has no such tags"
     COLUMN = "the target has no grants on columns"
 

@@ -1,5 +1,6 @@
 """Headgate itself: a metalake of a local store."""
 
+import datetime as dt
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
@@ -7,6 +8,7 @@ from functools import lru_cache
 from itertools import groupby
 from typing import Final
 
+from headgate.decide.authority import Authority
 from headgate.model import changes as c
 from headgate.model.errors import HeadgateError, NotFound
 from headgate.model.objects import OWNABLE, SCHEMA_SEPARATOR, ObjectType
@@ -17,6 +19,7 @@ from headgate.store.database import Read, Write
 from headgate.store.snapshot import everything
 from headgate.sync import actions
 from headgate.sync.capabilities import CANONICAL, Capabilities
+from headgate.sync.connectors.headgate_rules import PolicyRules, Shapes
 from headgate.sync.contract import Connector
 from headgate.sync.facts import Fact, Facts, Grant, Kind, Known, Member, Owner, Present, Principal, Securable
 from headgate.sync.results import Applied, Change, Outcome
@@ -55,21 +58,36 @@ class HeadgateConnector(Connector):
     batch = 2_000
 
     def __init__(
-        self, store: Store, metalake: str, name: str | None = None, writing: Writing | None = None
+        self,
+        store: Store,
+        metalake: str,
+        name: str | None = None,
+        writing: Writing | None = None,
+        shapes: Shapes = lambda _authority, _table: None,
     ) -> None:
         super().__init__(name or f"headgate:{metalake}")
         self.store = store
         self.metalake = metalake
         self.writing = writing or (lambda: store.write("sync", "sync"))
         """How the store is changed: a steward gives a change under a permit here."""
+        self.shapes = shapes
 
     @property
     def capabilities(self) -> Capabilities:
         return CAPABILITIES
 
     def read(self) -> Reading:
-        _, changes = everything(self.store)
-        return _Sight(self.metalake, changes).reading()
+        revision, changes = everything(self.store)
+        sight = _Sight(self.metalake, changes)
+        facts, notes = Facts(sight.facts), set(sight.notes)
+        if any(isinstance(change, c.PolicySet) for change in changes):
+            authority = Authority().applied(changes, revision)
+            rules = PolicyRules(authority, self.metalake, facts, self.shapes, dt.datetime.now(dt.UTC))
+            facts = facts.changed(
+                rule for id, at in sight.tables for rule in rules.on(authority.objects[id], at)
+            )
+            notes |= rules.notes
+        return Reading(facts, notes=tuple(sorted(notes)))
 
     def apply(self, changes: Sequence[Change]) -> list[Applied]:
         with self.writing() as tx:
@@ -92,8 +110,9 @@ class _Sight:
         if not self.root:
             raise NotFound(f"metalake '{metalake}' does not exist", about=ObjectType.METALAKE)
 
-    def reading(self) -> Reading:
-        return Reading(Facts(self.facts), notes=tuple(sorted(self.notes)))
+    @property
+    def tables(self) -> list[tuple[int, Securable]]:
+        return [(id, at) for id, at in self.paths.items() if at is not None and at.type is _T.TABLE]
 
     def _see(self, change: c.Change, metalake: str) -> None:
         match change:
