@@ -42,15 +42,10 @@ def renamed(rule: Rule, source: Facts, target: Facts, keep: Mapping[Principal, P
     met = {user for user in users if not to or source.closure(user) & set(to)}
     spared = {user for user in users if source.closure(user) & set(rule.exempt)}
     if to and all(who.kind is Kind.USER for who in to):
-        subjects = sorted(keep[user] for user in met)
-        if not subjects:
-            return None
-    else:
-        subjects = []
-        spared |= set(users) - met
-    return msgspec.structs.replace(
-        rule, to=tuple(subjects), exempt=tuple(sorted(keep[user] for user in spared))
-    )
+        named = tuple(sorted(keep[user] for user in met - spared))
+        return msgspec.structs.replace(rule, to=named, exempt=()) if named else None
+    free = tuple(sorted(keep[user] for user in spared | (set(users) - met)))
+    return msgspec.structs.replace(rule, to=(), exempt=free)
 
 
 def _as_it_is(rule: Rule, keep: Mapping[Principal, Principal]) -> Rule | None:
