@@ -16,11 +16,16 @@ from headgate.cli.failure import Denied, Failure, Usage
 from headgate.cli.output import Format
 from headgate.cli.session import Session
 from headgate.cli.sync_reports import Drift, clashes, difference, failed, plan_shown, results, snapshot_text
-from headgate.cli.sync_requests import age, question, send
+from headgate.cli.sync_requests import age, is_file, question, send
 
 app = group("sync", "Policies of other systems: fetch, compare, push, keep in step.")
 
-From = Annotated[str, typer.Option("--from", help="The source as KIND:NAME, e.g. headgate:lake.")]
+From = Annotated[
+    str,
+    typer.Option(
+        "--from", help="The source as KIND:NAME, e.g. headgate:lake; diff and push also take a file."
+    ),
+]
 To = Annotated[str, typer.Option("--to", help="The target as KIND:NAME; a push takes several: A,B.")]
 Names = Annotated[
     Path | None,
@@ -117,6 +122,8 @@ def watch(
 ) -> None:
     """Keep targets in step with a source, and tell of drift. Ctrl-C ends it after the push under way."""
     asked = _asked(source, targets, mode, principals, owners, grant_option, create_principals)
+    if is_file(source):
+        raise Usage("a file does not change by itself", "watch a system: --from KIND:NAME")
     seconds = age(every)
     plans = [_planned(session, body) for body in asked]
     _agree(plans, yes, session.format)
