@@ -87,6 +87,39 @@ def test_a_filter_that_is_no_expression_never_reaches_the_server(
     assert pg.connection.execute("SELECT count(*) FROM sales.orders").fetchone() == (3,)
 
 
+def test_where_somebody_elses_filter_stands_in_the_way_nothing_is_granted(
+    pg: PostgresStand, journal: Journal
+) -> None:
+    theirs = RowFilter(TABLES[0], "own_rows", "x > 0", (pg.own(ANN),))
+    assert pg.connector.apply([Change(None, theirs)])[0].outcome is Outcome.APPLIED
+    rule = RowFilter(TABLES[0], "own_rows", "x = 1", (ANN,))
+    result = pg.connector.push(snapshot(with_filter(pg, rule), "postgresql"), Mode.MERGE, pg.names, journal)
+    refused = [item.change.fact for item in result.items if item.outcome is Outcome.WIDENS]
+    assert msgspec.structs.replace(rule, to=(pg.own(ANN),)) in refused
+    assert not pg.may(ANN, TABLES[0], "table.read")
+
+
+def test_a_filter_stays_while_somebody_reads_what_the_source_hides_by_what_others_granted(
+    pg: PostgresStand, journal: Journal
+) -> None:
+    rule = RowFilter(TABLES[0], "own_rows", "x = 1")
+    facts = with_filter(pg, rule)
+    assert pg.connector.push(snapshot(facts, "postgresql"), Mode.MERGE, pg.names, journal).ok
+    opened = (
+        Grant(PUBLIC, CATALOG, "CONNECT"),
+        Grant(PUBLIC, SCHEMAS[0], "USAGE"),
+        Grant(PUBLIC, TABLES[0], "SELECT"),
+    )
+    assert all(a.outcome is Outcome.APPLIED for a in pg.connector.apply([Change(None, g) for g in opened]))
+    unsayable = facts.changed([msgspec.structs.replace(rule, sql="false")], [rule])
+    result = pg.connector.push(snapshot(unsayable, "postgresql"), Mode.MERGE, pg.names, journal)
+    assert any("the source hides" in item.detail for item in result.items)
+    assert rows(pg, ANN) == [1]
+    pg.connector.apply([Change(grant, None) for grant in opened])
+    assert pg.connector.push(snapshot(unsayable, "postgresql"), Mode.MERGE, pg.names, journal).complete
+    assert not pg.connector.read().facts.restrictions
+
+
 def test_row_level_security_of_others_is_no_row_for_anybody_elsewhere(pg: PostgresStand) -> None:
     pg.connection.execute("ALTER TABLE sales.orders ENABLE ROW LEVEL SECURITY")
     pg.connection.execute("CREATE POLICY theirs ON sales.orders USING (x = 1)")

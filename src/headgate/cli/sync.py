@@ -37,6 +37,7 @@ Junit = Annotated[Path | None, typer.Option("--junit", help="Also write a JUnit 
 Owners = Annotated[bool, typer.Option("--owners", help="Carry owners over, too.")]
 Option = Annotated[bool, typer.Option("--grant-option", help="Carry the right to hand on over, too.")]
 Create = Annotated[bool, typer.Option("--create-principals", help="Make users that the target lacks.")]
+Tags = Annotated[bool, typer.Option("--tags", help="Carry tags over, too.")]
 
 
 @command(app, "connections")
@@ -89,10 +90,11 @@ def push(
     owners: Owners = False,
     grant_option: Option = False,
     create_principals: Create = False,
+    tags: Tags = False,
     junit: Junit = None,
 ) -> None:
     """Show what a push would do and who gains or loses what, ask, and do it."""
-    asked = _asked(source, targets, mode, principals, owners, grant_option, create_principals)
+    asked = _asked(source, targets, mode, principals, owners, grant_option, create_principals, tags)
     plans = [_planned(session, body) for body in asked]
     if dry_run:
         plan_shown(plans, session.format)
@@ -118,10 +120,11 @@ def watch(
     owners: Owners = False,
     grant_option: Option = False,
     create_principals: Create = False,
+    tags: Tags = False,
     junit: Junit = None,
 ) -> None:
     """Keep targets in step with a source, and tell of drift. Ctrl-C ends it after the push under way."""
-    asked = _asked(source, targets, mode, principals, owners, grant_option, create_principals)
+    asked = _asked(source, targets, mode, principals, owners, grant_option, create_principals, tags)
     if is_file(source):
         raise Usage("a file does not change by itself", "watch a system: --from KIND:NAME")
     seconds = age(every)
@@ -197,6 +200,7 @@ def _asked(
     owners: bool,
     grant_option: bool,
     create_principals: bool,
+    tags: bool,
 ) -> list[dict[str, Any]]:
     """One request for each target."""
     if mode not in ("merge", "overwrite"):
@@ -210,6 +214,7 @@ def _asked(
             "owners": owners,
             "grantOption": grant_option,
             "createPrincipals": create_principals,
+            "tags": tags,
         }
         for target in dict.fromkeys(names(targets))
     ]

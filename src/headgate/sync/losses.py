@@ -31,7 +31,7 @@ class Cause(enum.StrEnum):
     FILTER = "the target cannot filter these rows: reading is not granted"
     MASK = "the target cannot mask this column: reading is not granted"
     MASKED_COLUMN = "the target cannot mask this column: only the others are granted"
-    TAG = "the target has no such tags"
+    TAG = "tags are not carried over"
     COLUMN = "the target has no grants on columns"
 
 

@@ -23,6 +23,7 @@ from headgate.sync.facts import (
     Present,
     Principal,
     RowFilter,
+    Tag,
     encoded,
     key,
 )
@@ -162,6 +163,9 @@ def _removable(fact: Fact, owned: frozenset[Fact], mode: Mode, capabilities: Cap
     if isinstance(fact, Known | Owner):
         # A principal or an owner that somebody else made is never removed, only what it was granted.
         return fact in owned and isinstance(fact, Known)
+    if isinstance(fact, Tag):
+        # A tag of others may mean something to them that nobody said here.
+        return fact in owned
     if isinstance(fact, Grant | Member):
         return fact in owned or mode is Mode.OVERWRITE
     return False

@@ -43,6 +43,7 @@ class Options(msgspec.Struct, frozen=True):
     owners: bool = False
     grant_option: bool = False
     create_principals: bool = False
+    tags: bool = False
 
 
 class Translation(msgspec.Struct, frozen=True):
@@ -81,6 +82,7 @@ def translate(
     work.complete(granted)
     work.deny(allowed)
     work.out.update(rules)
+    work.out.update(fact for fact in mapped if isinstance(fact, Tag))
     after = effective(Facts(work.out), capabilities.semantics, target)
     lost = {}
     for user, full in allowed.items():
@@ -137,8 +139,11 @@ def _mapped(
                 rule = renamed(fact, source, target, keep)
                 if rule is not None:
                     result.add(rule)
-            case Tag():
-                book.note(Cause.TAG, None, fact.object, fact.name)
+            case Tag(object):
+                if options.tags and object.type in capabilities.tags and object in target.present:
+                    result.add(fact)
+                else:
+                    book.note(Cause.TAG, None, object, fact.name)
             case Present():
                 pass
     return Facts(result | _stranded_denials(source, Facts(result), keep))

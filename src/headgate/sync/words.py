@@ -1,7 +1,7 @@
 """Facts and clashes in the words that people read in a plan or a result."""
 
 from headgate.model.privileges import Condition
-from headgate.sync.facts import Fact, Grant, Known, Mask, Member, Owner, Present, Principal, RowFilter
+from headgate.sync.facts import Fact, Grant, Known, Mask, Member, Owner, Present, Principal, RowFilter, Tag
 from headgate.sync.merge import Clash
 
 
@@ -25,8 +25,8 @@ def said(fact: Fact) -> str:
         case Mask():
             whom = f"{_names(fact.to) or 'all'}{_except(fact.exempt)}"
             return f"{whom} see {fact.object} masked"
-        case _:
-            return str(fact)
+        case Tag(object, name, value):
+            return f"{object} has the tag {name}{f' = {value}' if value else ''}"
 
 
 def clashing(clash: Clash) -> str:

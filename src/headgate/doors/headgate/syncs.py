@@ -59,12 +59,13 @@ class Push(Pair, frozen=True):
     owners: bool = False
     grantOption: bool = False  # noqa: N815
     createPrincipals: bool = False  # noqa: N815
+    tags: bool = False
     plan: str | None = None
     """The digest of the plan that was agreed to."""
 
     @property
     def options(self) -> Options:
-        return Options(self.owners, self.grantOption, self.createPrincipals)
+        return Options(self.owners, self.grantOption, self.createPrincipals, self.tags)
 
 
 class InStep(Push, frozen=True):

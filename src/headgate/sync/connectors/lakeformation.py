@@ -76,6 +76,7 @@ CAPABILITIES: Final = Capabilities(
     direct=frozenset({Kind.USER, Kind.GROUP}),
     columns=True,
     rows=True,
+    tags=frozenset({_T.SCHEMA, _T.TABLE, _T.COLUMN}),
     grant_option=True,
     dialect="redshift",
 )  # fmt: skip
