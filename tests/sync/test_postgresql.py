@@ -17,7 +17,7 @@ from headgate.sync.results import Change, Mode, Outcome
 from headgate.sync.run import undo
 from tests.sync.stands import PostgresStand, Stand
 from tests.sync.suite.test_pushes_are_safe import ANN, BOB, POLICY
-from tests.sync.worlds import CATALOG, SCHEMAS, TABLES, snapshot
+from tests.sync.worlds import CATALOG, SCHEMAS, TABLES, VIEWS, snapshot
 
 OWN = RowFilter(TABLES[0], "own rows", "x > 1 AND NOT y IS NULL", (ANN,))
 
@@ -85,6 +85,14 @@ def test_a_filter_that_is_no_expression_never_reaches_the_server(
     assert pg.connector.apply([Change(None, own)])[0].outcome is Outcome.FAILED
     assert not pg.may(ANN, TABLES[0], "table.read")
     assert pg.connection.execute("SELECT count(*) FROM sales.orders").fetchone() == (3,)
+
+
+def test_no_view_leads_past_a_filter(pg: PostgresStand, journal: Journal) -> None:
+    facts = with_filter(pg, RowFilter(TABLES[0], "own_rows", "x = 1", (ANN,)))
+    assert pg.connector.push(snapshot(facts, "postgresql"), Mode.MERGE, pg.names, journal).ok
+    assert rows(pg, ANN) == [1]
+    assert not pg.may(ANN, VIEWS[0], "view.read")
+    assert pg.may(BOB, VIEWS[0], "view.read")
 
 
 def test_where_somebody_elses_filter_stands_in_the_way_nothing_is_granted(

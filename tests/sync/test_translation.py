@@ -232,3 +232,11 @@ def test_a_denied_privilege_does_not_come_back_under_another_name() -> None:
     )
     assert ("reader", "table:lake.sales.orders", "SELECT_TABLE") not in granted(made)
     assert Grant(READER, TABLES[0], "MODIFY_TABLE") in made.facts
+
+
+def test_who_is_restricted_on_a_table_is_not_let_read_the_views_of_its_catalog() -> None:
+    rule = RowFilter(TABLES[0], "own", "x = 1", (ANN,), dialect="postgres")
+    reads = [Grant(who, VIEWS[0], "SELECT_VIEW") for who in (ANN, BOB)]
+    made = to(postgresql, *uses(ANN), *uses(BOB), *reads, rule)
+    assert {holder for holder, place, _ in granted(made) if place == str(VIEWS[0])} == {"bob"}
+    assert [loss.principal for loss in made.losses if loss.cause is Cause.VIEW] == [str(ANN)]

@@ -31,6 +31,7 @@ class Cause(enum.StrEnum):
     FILTER = "the target cannot filter these rows: reading is not granted"
     MASK = "the target cannot mask this column: reading is not granted"
     MASKED_COLUMN = "the target cannot mask this column: only the others are granted"
+    VIEW = "the view may show what is restricted for them in its tables: reading is not granted"
     TAG = "tags are not carried over"
     COLUMN = "the target has no grants on columns"
 

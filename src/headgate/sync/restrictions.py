@@ -225,6 +225,24 @@ def _all_of(predicates: Iterable[str]) -> str:
     return " AND ".join(f"({sql})" for sql in said) if len(said) > 1 else said[0] if said else "TRUE"
 
 
+def withhold_views(
+    mapped: Facts, allowed: Effective, target: Facts, withheld: Withheld, book: LossBook
+) -> None:
+    """INVARIANT: who is restricted on a table of a catalog is not let read its views.
+
+    Elsewhere a view may read its tables with other rights than those of who reads the view, and which tables it reads is not
+    known here.
+    """
+    for user, rules in restricted(mapped).items():
+        catalogs = {
+            rule.object.path[:1] for rule in rules if table_of(rule) in target.present and not shows_all(rule)
+        }
+        for object, action in allowed.get(user, frozenset()):
+            if action == "view.read" and object.path[:1] in catalogs:
+                withheld[user][object] = None
+                book.note(Cause.VIEW, user, object)
+
+
 def without(allowed: Effective, withheld: Withheld, target: Facts) -> Effective:
     """What users may do with tables whose rules for them the target can hold; of the others at most some columns."""
     result = dict(allowed)

@@ -34,7 +34,7 @@ from headgate.sync.facts import (
 )
 from headgate.sync.losses import Cause, Loss, LossBook
 from headgate.sync.names import PrincipalMap
-from headgate.sync.restrictions import Takes, Withheld, renamed, restrictions, without
+from headgate.sync.restrictions import Takes, Withheld, renamed, restrictions, withhold_views, without
 
 
 class Options(msgspec.Struct, frozen=True):
@@ -72,7 +72,9 @@ def translate(
     semantics = msgspec.structs.replace(CANONICAL, natives=vocabulary)
     mapped = _mapped(source, target, capabilities, names, options, book)
     rules, withheld, closed = restrictions(mapped, target, capabilities, takes, book)
-    allowed = without(effective(mapped, semantics, target), withheld, target)
+    everything = effective(mapped, semantics, target)
+    withhold_views(mapped, everything, target, withheld, book)
+    allowed = without(everything, withheld, target)
     # INVARIANT: ownership is never imitated by grants, so what is granted beyond the structure comes from grants alone.
     unowned = mapped.changed(remove=mapped.owners)
     granted = without(effective(unowned, semantics, target), withheld, target)
