@@ -59,12 +59,6 @@ class PlainPrinter(Printer):
     def operand(self, expr: Expr) -> str:
         return self.print(expr)
 
-    def op_like(self, call: Call) -> str:
-        pattern = call.args[1]
-        if isinstance(pattern, Literal) and "\\" in pattern.value:
-            self.cannot(call, "a backslash in a pattern is read in several ways", "leave it out")
-        return super().op_like(call)
-
 
 class BackslashPrinter(PlainPrinter):
     """For dialects that quote names with backticks and escape with backslashes inside of strings."""
