@@ -398,3 +398,83 @@ def test_two_metalakes_are_kept_in_step(run: Run, server: RunningServer) -> None
     server.must("admin", "PUT", where, body)
     done(run("in-step", *PAIR, "headgate:two", "--yes"))
     server.must("ann", "GET", "/api/metalakes/one/catalogs/c/schemas/s/tables/others")
+
+
+# -- what policies hide -----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def filtered(server: RunningServer, database: str) -> Iterator[None]:
+    """A policy on the orders of metalake one, and orders in PostgreSQL."""
+    with psycopg.connect(database, autocommit=True) as connection:
+        connection.execute("INSERT INTO s.orders SELECT generate_series(1, 20)")
+    apply_policies(server, "policy: small\non: one.c\nto: [everyone]\nrows: x < 5\n")
+    yield
+    apply_policies(server, "")
+    with psycopg.connect(database, autocommit=True) as connection:
+        connection.execute("TRUNCATE s.orders")
+
+
+def apply_policies(server: RunningServer, text: str) -> None:
+    body = {"files": [{"file": "p.yaml", "text": text}] if text else [], "whole": True}
+    server.must("mia", "POST", "/api/headgate/policies/apply?metalake=one", body)
+
+
+def orders(database: str, user: str) -> list[int]:
+    with psycopg.connect(database, user=user) as connection:
+        return [x for (x,) in connection.execute("SELECT x FROM s.orders ORDER BY x")]
+
+
+@pytest.mark.usefixtures("clean", "filtered")
+def test_a_policy_of_headgate_filters_the_rows_of_postgresql(
+    run: Run, server: RunningServer, names: tuple[str, str], database: str
+) -> None:
+    to = (*PAIR, "postgresql:main", *names, "--yes")
+    done(run("push", *to))
+    assert orders(database, "ann_cli") == [1, 2, 3, 4]
+    apply_policies(server, "policy: small\non: one.c\nto: [everyone]\nrows: x < 3\n")
+    done(run("push", *to))
+    assert orders(database, "ann_cli") == [1, 2]
+    # What cannot be said elsewhere, because nobody states a purpose there, is not granted there.
+    apply_policies(server, "policy: small\non: one.c\nto: [everyone]\nrows: context.purpose = 'audit'\n")
+    told = json.loads(done(run("push", *to, "--output", "json")))
+    assert not reads(database, "ann_cli")
+    assert any("small" in loss and "cannot filter these rows" in loss for loss in told[0]["losses"])
+    apply_policies(server, "")
+    done(run("push", *to))
+    assert orders(database, "ann_cli") == list(range(1, 21))
+
+
+@pytest.mark.usefixtures("clean", "filtered")
+def test_a_snapshot_in_a_file_is_compared_and_pushed_as_its_system_would_be(
+    run: Run, names: tuple[str, str], database: str, tmp_path: Path
+) -> None:
+    for name in ("one.yaml", "one.json"):
+        file = str(tmp_path / name)
+        done(run("fetch", "--from", "headgate:one", "--file", file))
+        to = ("--to", "postgresql:main", *names)
+        same = [run("diff", "--from", source, *to, "--output", "json") for source in (file, "headgate:one")]
+        assert json.loads(same[0].stdout) == json.loads(same[1].stdout), same[0].stderr
+        done(run("push", "--from", file, *to, "--yes", user="mia"))
+        assert orders(database, "ann_cli") == [1, 2, 3, 4]
+        done(run("undo", "--to", "postgresql:main", "--yes"))
+        assert not reads(database, "ann_cli")
+    denied = run("push", "--from", file, "--to", "postgresql:secret", "--yes", user="mia")
+    assert denied.returncode == 3
+
+
+@pytest.mark.parametrize("text", ["", "[]", "format: 99\n", "{nonsense", "format: 1\nsystem: x\n"])
+def test_a_file_that_is_no_snapshot_is_refused(run: Run, tmp_path: Path, text: str) -> None:
+    file = tmp_path / "bad.yaml"
+    file.write_text(text)
+    refused = run("push", "--from", str(file), "--to", "headgate:two", "--yes")
+    assert refused.returncode == 2
+    assert "bad.yaml" in refused.stderr
+    gone = run("diff", "--from", str(tmp_path / "none.json"), "--to", "headgate:two")
+    assert gone.returncode == 2
+
+
+def test_a_file_is_not_watched(run: Run, tmp_path: Path) -> None:
+    done(run("fetch", "--from", "headgate:one", "--file", str(tmp_path / "one.json")))
+    refused = run("watch", "--from", str(tmp_path / "one.json"), "--to", "headgate:two", "--yes")
+    assert refused.returncode == 2

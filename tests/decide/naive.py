@@ -328,6 +328,7 @@ RULES: dict[str, Rule] = {
     "GET_JOB": _own_or_metalake,
     "CANCEL_JOB": _own_or_metalake,
     "ASK": _or_self(_metalake_or("MANAGE_GRANTS")),
+    "MANAGE_LENSES": lambda q: q.owns_any("metalake"),
     "READ_AUDIT": lambda q: q.owns_any("metalake"),
     "SYNC_METALAKE": lambda q: q.owns_any("metalake"),
     "SYNC_SYSTEMS": lambda q: q.who.user in q.world.admins,

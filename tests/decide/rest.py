@@ -270,6 +270,7 @@ REQUESTS: dict[Op, Callable[[Row], Request]] = {
     Op.READ_METRICS: lambda row: ("GET", "/metrics", None),
     Op.SYNC_SYSTEMS: lambda row: ("GET", "/api/headgate/sync/connections", None),
     Op.SYNC_METALAKE: lambda row: ("POST", "/api/headgate/sync/fetch", {"source": f"headgate:{LAKE}"}),
+    Op.MANAGE_LENSES: lambda row: ("GET", f"/api/headgate/lenses?metalake={LAKE}", None),
     Op.READ_AUDIT: lambda row: ("GET", f"/api/headgate/audit?metalake={LAKE}", None),
 }
 

@@ -114,7 +114,9 @@ def test_nothing_goes_while_somebody_may_still_come_for_it(api: Api, steward: St
 def test_a_live_plan_keeps_its_files(api: Api, steward: Steward, late: None) -> None:
     table = id_of(steward, "table", "cat.s.t")
     ends = now().replace("2026", "2999").replace("2027", "2999")
-    plans.begin(steward.kernel.store, plans.PlanRecord("p", table, "ann", "completed", ends, b"v", b""))
+    plans.begin(
+        steward.kernel.store, plans.PlanRecord("p", table, "ann", "completed", ends, b"v", b"", b"", "r")
+    )
     assert collected(api, unusedDays=0) == []
     plans.forget(steward.kernel.store, "p")
     assert [one["copies"] for one in collected(api, unusedDays=0)] == [3]

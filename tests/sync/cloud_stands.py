@@ -13,6 +13,7 @@ from headgate.sync.facts import Principal, Securable
 from headgate.sync.names import PrincipalMap
 from tests.sync import lakeformation_server
 from tests.sync.bigquery_server import BigQueryServer
+from tests.sync.cells import Row, through_sql
 from tests.sync.polaris_server import PolarisServer
 from tests.sync.stands import Stand
 from tests.sync.unity_server import UnityServer
@@ -88,6 +89,14 @@ class LakeFormationStand(Stand):
     def sees(self, user: Principal, table: Securable) -> set[str] | None:
         """The predicates of which a row must meet one to be seen; None for all rows."""
         return self.lake.sees(self.own(user).name, *table.path[1:])
+
+    def cells(self, user: Principal, table: Securable) -> list[Row]:
+        found = self.sees(user, table)
+        if not found:
+            return super().cells(user, table)
+        # What one may read of it beside the filters shows all rows.
+        assert not self.readable(user, table)
+        return through_sql("xy", " OR ".join(f"({sql})" for sql in found), {})
 
 
 class PolarisStand(Stand):
@@ -212,3 +221,9 @@ class BigQueryStand(Stand):
         if not self.may(user, table, "table.read"):
             return set()
         return self.server.sees(self.own(user).name, self.groups(user), *table.path[1:])
+
+    def cells(self, user: Principal, table: Securable) -> list[Row]:
+        found = self.sees(user, table)
+        if found is None:
+            return super().cells(user, table)
+        return through_sql("xy", " OR ".join(f"({sql})" for sql in found) or "FALSE", {})

@@ -6,6 +6,7 @@ from headgate.sync.connectors.ranger import RangerConnector
 from headgate.sync.facts import Principal, Securable
 from headgate.sync.names import PrincipalMap
 from tests.ranger.engine import Engine, service_def
+from tests.sync.cells import Row, through_sql
 from tests.sync.ranger_admin import RangerAdmin, Server
 from tests.sync.stands import Stand
 from tests.sync.worlds import COLUMNS, GROUPS, OBJECTS, USERS
@@ -61,3 +62,15 @@ class RangerStand(Stand):
         if verb == "read" and kind != "column":
             columns = (("x",), ("y",)) if kind == "table" else (("x",),)
         return all(self.ask("may", user, _WORDS[verb], *path, *c) == "true" for c in columns)
+
+    def cells(self, user: Principal, table: Securable) -> list[Row]:
+        """Filtered and masked by the expressions that the engine hands out."""
+        columns = self.readable(user, table)
+        predicate = self.ask("rows", user, "select", *table.path[1:])
+        masks = {}
+        for name in columns:
+            kind, _, text = self.ask("mask", user, "select", *table.path[1:], name).partition(" ")
+            if kind not in ("", "MASK_NONE"):
+                assert kind in ("MASK_NULL", "CUSTOM"), kind
+                masks[name] = "NULL" if kind == "MASK_NULL" else text
+        return through_sql(columns, predicate, masks)

@@ -29,6 +29,7 @@ from headgate.sync.contract import Connector
 from headgate.sync.facts import Principal, Securable
 from headgate.sync.names import PrincipalMap
 from tests import mariadb
+from tests.sync.cells import ROWS, Row, through_sql
 from tests.sync.worlds import CATALOG, GROUPS, OBJECTS, SCHEMAS, TABLES, USERS, VIEWS
 
 _T = ObjectType
@@ -54,6 +55,19 @@ class Stand(ABC):
     @abstractmethod
     def may(self, user: Principal, object: Securable, action: str) -> bool:
         """What the system itself says, of a user by their name in the world."""
+
+    def cells(self, user: Principal, table: Securable) -> list[Row]:
+        """What the user sees of a table with the rows of `cells.ROWS` in it; here all rows of what they may read."""
+        return through_sql(self.readable(user, table), "", {})
+
+    def readable(self, user: Principal, table: Securable) -> list[str]:
+        """The columns that the user may read."""
+        if self.may(user, table, "table.read"):
+            return ["x", "y"]
+        if "column.read" not in self.asked:
+            return []
+        columns = [Securable(_T.COLUMN, (*table.path, name)) for name in ("x", "y")]
+        return [column.path[3] for column in columns if self.may(user, column, "column.read")]
 
     def close(self) -> None:  # noqa: B027 — most have nothing to let go of
         """Let go of everything."""
@@ -281,6 +295,22 @@ class PostgresStand(Stand):
         row = self.connection.execute(f"SELECT {' AND '.join(ways)}".encode(), values).fetchone()
         assert row is not None
         return bool(row[0])
+
+    def cells(self, user: Principal, table: Securable) -> list[Row]:
+        """Asked as the user, of real rows."""
+        columns, place = self.readable(user, table), f'"{table.path[1]}"."{table.path[2]}"'
+        if not columns:
+            return []
+        self._run(f"TRUNCATE {place}")
+        with self.connection.cursor() as cursor:
+            cursor.executemany(f"INSERT INTO {place} VALUES (%(x)s, %(y)s)".encode(), ROWS)
+        with psycopg.connect(self.url, user=self.own(user).name, autocommit=True) as session:
+            try:
+                rows = session.execute(f"SELECT {', '.join(columns)} FROM {place}".encode()).fetchall()
+            except psycopg.errors.InsufficientPrivilege:
+                # A filter may ask for a column that the user may not read.
+                return []
+        return [dict(zip(columns, row, strict=True)) for row in rows]
 
 
 class MariaDBStand(Stand):

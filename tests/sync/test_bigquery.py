@@ -4,13 +4,13 @@ from collections.abc import Callable
 
 import pytest
 
+from headgate.sync.connectors import bigquery_rows
 from headgate.sync.connectors.bigquery_rows import NO_POLICY
 from headgate.sync.facts import Fact, Facts, Grant, Kind, Known, Principal, RowFilter
 from headgate.sync.journal import Journal
 from headgate.sync.losses import Cause
-from headgate.sync.results import Change, Mode, Outcome
+from headgate.sync.results import Change, Mode, Outcome, SyncResult
 from headgate.sync.run import undo
-from headgate.sync.translate import same_text
 from tests.sync.cloud_stands import BigQueryStand
 from tests.sync.stands import Stand
 from tests.sync.worlds import CATALOG, INVENTORY, PEOPLE, SCHEMAS, TABLES, USERS, VIEWS, snapshot
@@ -194,18 +194,21 @@ FILTERED = policy(
 )
 
 
+def push_rows(bigquery: BigQueryStand, journal: Journal, facts: Facts) -> SyncResult:
+    return bigquery.connector.push(snapshot(facts, "bigquery"), Mode.MERGE, bigquery.names, journal)
+
+
 def test_a_row_filter_is_a_row_access_policy(bigquery: BigQueryStand, journal: Journal) -> None:
     before = bigquery.connector.read().facts
-    result = bigquery.connector.push(
-        snapshot(FILTERED), Mode.MERGE, bigquery.names, journal, dialects=same_text
-    )
-    assert result.ok
+    assert push_rows(bigquery, journal, FILTERED).ok
     assert rows(bigquery, ANN) == {"x < 10"}
-    assert rows(bigquery, BOB) == {"x < 10", "TRUE"}
-    assert rows(bigquery, CY) == set(), "whoever no policy names sees no row: narrower, never wider"
+    assert rows(bigquery, BOB) == rows(bigquery, CY) == {"TRUE"}
     fetched = bigquery.connector.fetch().facts
-    ann, bob = bigquery.own(ANN), bigquery.own(BOB)
-    assert RowFilter(TABLES[0], NO_POLICY, "FALSE", (), (ann, bob)) in fetched
+    everybody = tuple(sorted(map(bigquery.own, USERS)))
+    none = RowFilter(TABLES[0], NO_POLICY, "FALSE", (), everybody, "bigquery")
+    assert none in fetched, "whoever no policy names sees no row"
+    assert not push_rows(bigquery, journal, FILTERED).count(Outcome.APPLIED)
+    undo(bigquery.connector, journal)
     assert undo(bigquery.connector, journal).ok
     assert bigquery.connector.read().facts == before
 
@@ -217,22 +220,70 @@ def test_a_filter_for_everyone_meets_everyone_but_the_exempt(
         *(Grant(user, TABLES[0], "SELECT_TABLE") for user in USERS),
         RowFilter(TABLES[0], "small", "x < 10", (), (BOB,)),
     )
-    bigquery.connector.push(snapshot(facts), Mode.MERGE, bigquery.names, journal, dialects=same_text)
+    assert push_rows(bigquery, journal, facts).ok
     assert rows(bigquery, ANN) == rows(bigquery, CY) == {"x < 10"}
-    assert rows(bigquery, BOB) == {"x < 10", "TRUE"}
-    again = bigquery.connector.push(snapshot(facts), Mode.MERGE, bigquery.names, journal, dialects=same_text)
-    assert not again.count(Outcome.APPLIED)
+    assert rows(bigquery, BOB) == {"TRUE"}
+    assert not push_rows(bigquery, journal, facts).count(Outcome.APPLIED)
 
 
-def test_two_filters_for_one_person_are_refused_because_they_would_add_up(
+def test_whom_two_filters_meet_is_in_one_policy_that_asks_for_both(
     bigquery: BigQueryStand, journal: Journal
 ) -> None:
-    other = RowFilter(TABLES[0], "other", "y > 0", (ANN,))
-    result = bigquery.connector.push(
-        snapshot(FILTERED.changed([other])), Mode.MERGE, bigquery.names, journal, dialects=same_text
-    )
+    other = RowFilter(TABLES[0], "other", "y > 0", (ANN, CY))
+    assert push_rows(bigquery, journal, FILTERED.changed([other])).ok
+    assert rows(bigquery, ANN) == {"(x < 10) AND (y > 0)"}
+    assert rows(bigquery, BOB) == {"TRUE"}
+    assert rows(bigquery, CY) == {"y > 0"}
+    moved = RowFilter(TABLES[0], "other", "y > 0", (BOB,))
+    assert push_rows(bigquery, journal, FILTERED.changed([moved])).ok
+    assert rows(bigquery, ANN) == {"x < 10"}
+    assert rows(bigquery, BOB) == {"y > 0"}
+    assert rows(bigquery, CY) == {"TRUE"}
+    for _ in range(2):
+        assert undo(bigquery.connector, journal).ok
+    assert not bigquery.server.rows.get(("sales", "orders"))
+
+
+def test_a_policy_of_others_for_the_same_person_would_add_up_and_is_not_joined(
+    bigquery: BigQueryStand, journal: Journal
+) -> None:
+    bigquery.server.rows["sales", "orders"] = {
+        "theirs": {
+            "rowAccessPolicyReference": {"policyId": "theirs"},
+            "filterPredicate": "y = 1",
+            "grantees": [f"user:{bigquery.own(ANN).name}"],
+        }
+    }
+    result = push_rows(bigquery, journal, FILTERED)
     assert result.count(Outcome.UNSUPPORTED) == 1
     assert not bigquery.may(ANN, TABLES[0], "table.read"), "without the filter there is no grant"
+
+
+def test_of_more_people_than_a_policy_holds_nobody_is_let_in(
+    bigquery: BigQueryStand, journal: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bigquery_rows, "_MOST_MEMBERS", 1)
+    result = push_rows(bigquery, journal, FILTERED)
+    assert result.ok
+    lost = {loss.principal for loss in result.losses if loss.cause is Cause.FILTER}
+    assert lost == {str(bigquery.own(BOB)), str(bigquery.own(CY))}
+    assert rows(bigquery, ANN) == {"x < 10"}
+    assert not bigquery.may(BOB, TABLES[0], "table.read")
+
+
+def test_more_filters_than_fit_into_a_batch_still_leave_everyone_in_one_policy(
+    bigquery: BigQueryStand, journal: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(type(bigquery.connector), "batch", 1)
+    rules = [RowFilter(TABLES[0], f"of {user.name}", f"x = {n}", (user,)) for n, user in enumerate(USERS)]
+    assert push_rows(bigquery, journal, FILTERED.changed(rules)).ok
+    rules = [
+        RowFilter(TABLES[0], f"of {user.name}", f"x = {n}", (user,)) for n, user in enumerate(USERS[::-1])
+    ]
+    assert push_rows(bigquery, journal, FILTERED.changed(rules)).ok
+    for user in USERS:
+        assert len(rows(bigquery, user) or ()) == 1
+    assert rows(bigquery, ANN) == {"(x < 10) AND (x = 2)"}
 
 
 def test_a_filter_that_cannot_be_said_takes_the_reading_with_it(
@@ -263,6 +314,6 @@ def test_who_is_in_no_row_policy_of_others_sees_no_row_elsewhere_either(bigquery
     team = Principal(Kind.GROUP, "team@groups.example.org")
     assert Known(team) in facts
     assert set(facts.restrictions) == {
-        RowFilter(TABLES[0], "theirs", "y = 1", (team,)),
-        RowFilter(TABLES[0], NO_POLICY, "FALSE", (), (team,)),
+        RowFilter(TABLES[0], "theirs", "y = 1", (team,), dialect="bigquery"),
+        RowFilter(TABLES[0], NO_POLICY, "FALSE", (), (team,), "bigquery"),
     }

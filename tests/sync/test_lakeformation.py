@@ -12,7 +12,7 @@ from headgate.sync.journal import Journal
 from headgate.sync.losses import Cause
 from headgate.sync.results import Change, Mode, Outcome, SyncResult
 from headgate.sync.run import undo
-from headgate.sync.translate import Options, same_text
+from headgate.sync.translate import Options
 from tests.sync.cloud_stands import LakeFormationStand
 from tests.sync.lakeformation_server import ACCOUNT, Answers
 from tests.sync.stands import Stand
@@ -244,7 +244,7 @@ READS = policy(*(fact for user in USERS for fact in open_to(user)), *EVERYBODY_R
 
 
 def push_rows(lake: LakeFormationStand, journal: Journal, facts: Facts) -> SyncResult:
-    return lake.connector.push(snapshot(facts), Mode.MERGE, lake.names, journal, dialects=same_text)
+    return lake.connector.push(snapshot(facts, "lakeformation"), Mode.MERGE, lake.names, journal)
 
 
 @pytest.mark.parametrize("first", [False, True])

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+import msgspec
 import psycopg
 import pytest
 
@@ -10,12 +11,13 @@ from headgate.model.objects import ObjectType
 from headgate.sync.connectors.postgresql import PUBLIC, PostgresConnector
 from headgate.sync.facts import Facts, Grant, Kind, Known, Member, Present, Principal, RowFilter, Securable
 from headgate.sync.journal import Journal
+from headgate.sync.losses import Cause
 from headgate.sync.names import PrincipalMap
 from headgate.sync.results import Change, Mode, Outcome
 from headgate.sync.run import undo
 from tests.sync.stands import PostgresStand, Stand
 from tests.sync.suite.test_pushes_are_safe import ANN, BOB, POLICY
-from tests.sync.worlds import CATALOG, SCHEMAS, TABLES, snapshot
+from tests.sync.worlds import CATALOG, SCHEMAS, TABLES, VIEWS, snapshot
 
 OWN = RowFilter(TABLES[0], "own rows", "x > 1 AND NOT y IS NULL", (ANN,))
 
@@ -76,11 +78,54 @@ def test_a_table_is_not_granted_when_its_filter_fails(pg: PostgresStand, journal
 def test_a_filter_that_is_no_expression_never_reaches_the_server(
     pg: PostgresStand, journal: Journal, text: str
 ) -> None:
-    facts = with_filter(pg, RowFilter(TABLES[0], "evil", text, (ANN,)))
-    result = pg.connector.push(snapshot(facts, "postgresql"), Mode.MERGE, pg.names, journal)
-    assert not result.ok
+    rule = RowFilter(TABLES[0], "evil", text, (ANN,))
+    result = pg.connector.push(snapshot(with_filter(pg, rule), "postgresql"), Mode.MERGE, pg.names, journal)
+    assert [loss.what for loss in result.losses if loss.cause is Cause.FILTER] == ["evil"]
+    own = msgspec.structs.replace(rule, to=(pg.own(ANN),))
+    assert pg.connector.apply([Change(None, own)])[0].outcome is Outcome.FAILED
     assert not pg.may(ANN, TABLES[0], "table.read")
     assert pg.connection.execute("SELECT count(*) FROM sales.orders").fetchone() == (3,)
+
+
+def test_no_view_leads_past_a_filter(pg: PostgresStand, journal: Journal) -> None:
+    facts = with_filter(pg, RowFilter(TABLES[0], "own_rows", "x = 1", (ANN,)))
+    assert pg.connector.push(snapshot(facts, "postgresql"), Mode.MERGE, pg.names, journal).ok
+    assert rows(pg, ANN) == [1]
+    assert not pg.may(ANN, VIEWS[0], "view.read")
+    assert pg.may(BOB, VIEWS[0], "view.read")
+
+
+def test_where_somebody_elses_filter_stands_in_the_way_nothing_is_granted(
+    pg: PostgresStand, journal: Journal
+) -> None:
+    theirs = RowFilter(TABLES[0], "own_rows", "x > 0", (pg.own(ANN),))
+    assert pg.connector.apply([Change(None, theirs)])[0].outcome is Outcome.APPLIED
+    rule = RowFilter(TABLES[0], "own_rows", "x = 1", (ANN,))
+    result = pg.connector.push(snapshot(with_filter(pg, rule), "postgresql"), Mode.MERGE, pg.names, journal)
+    refused = [item.change.fact for item in result.items if item.outcome is Outcome.WIDENS]
+    assert msgspec.structs.replace(rule, to=(pg.own(ANN),)) in refused
+    assert not pg.may(ANN, TABLES[0], "table.read")
+
+
+def test_a_filter_stays_while_somebody_reads_what_the_source_hides_by_what_others_granted(
+    pg: PostgresStand, journal: Journal
+) -> None:
+    rule = RowFilter(TABLES[0], "own_rows", "x = 1")
+    facts = with_filter(pg, rule)
+    assert pg.connector.push(snapshot(facts, "postgresql"), Mode.MERGE, pg.names, journal).ok
+    opened = (
+        Grant(PUBLIC, CATALOG, "CONNECT"),
+        Grant(PUBLIC, SCHEMAS[0], "USAGE"),
+        Grant(PUBLIC, TABLES[0], "SELECT"),
+    )
+    assert all(a.outcome is Outcome.APPLIED for a in pg.connector.apply([Change(None, g) for g in opened]))
+    unsayable = facts.changed([msgspec.structs.replace(rule, sql="false")], [rule])
+    result = pg.connector.push(snapshot(unsayable, "postgresql"), Mode.MERGE, pg.names, journal)
+    assert any("the source hides" in item.detail for item in result.items)
+    assert rows(pg, ANN) == [1]
+    pg.connector.apply([Change(grant, None) for grant in opened])
+    assert pg.connector.push(snapshot(unsayable, "postgresql"), Mode.MERGE, pg.names, journal).complete
+    assert not pg.connector.read().facts.restrictions
 
 
 def test_row_level_security_of_others_is_no_row_for_anybody_elsewhere(pg: PostgresStand) -> None:

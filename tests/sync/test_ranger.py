@@ -15,6 +15,7 @@ from headgate.sync.connectors.ranger import RangerConnector
 from headgate.sync.effective import restricted
 from headgate.sync.facts import Facts, Grant, Kind, Known, Mask, Principal, RowFilter, Securable
 from headgate.sync.journal import Journal
+from headgate.sync.losses import Cause
 from headgate.sync.results import Change, Mode, Outcome
 from headgate.sync.run import undo
 from tests.postgres import free_port
@@ -109,11 +110,26 @@ def test_masks_are_those_that_the_engine_applies(ranger: RangerStand, journal: J
     assert mask(ranger, ANN) == ""
 
 
-def test_where_a_restriction_fails_nothing_after_it_is_granted(ranger: RangerStand, journal: Journal) -> None:
-    two = [Mask(COLUMNS[0], "one", "NULL"), Mask(COLUMNS[0], "two", "0")]
+def test_two_masks_that_meet_one_user_take_the_column_with_them(
+    ranger: RangerStand, journal: Journal
+) -> None:
+    two = [Mask(COLUMNS[0], "one", "NULL", to=(ANN,)), Mask(COLUMNS[0], "two", "0", to=(ANN, BOB))]
     result = push(ranger, READERS.changed(add=two), journal)
+    assert result.ok
+    lost = {(loss.principal, loss.what) for loss in result.losses if loss.cause is Cause.MASKED_COLUMN}
+    assert lost == {(str(ANN), "one"), (str(ANN), "two"), (str(BOB), "two")}
+    assert not ranger.may(ANN, COLUMNS[0], "column.read")
+    assert ranger.may(ANN, COLUMNS[1], "column.read")
+    assert ranger.may(CY, ORDERS, "table.read")
+
+
+def test_where_a_restriction_fails_nothing_after_it_is_granted(ranger: RangerStand, journal: Journal) -> None:
+    told = [item(PUBLIC, rowFilterInfo={"filterExpr": "x > 1"})]
+    tables = ["orders", "refunds"]
+    theirs(ranger, "both", ["sales"], tables, policyType=2, rowFilterPolicyItems=told)
+    result = push(ranger, READERS.changed(add=[RowFilter(ORDERS, "small", "x < 10")]), journal)
     assert not result.ok
-    assert any("two masks on one column" in found.detail for found in result.items)
+    assert any("already restricts" in found.detail for found in result.items)
     assert not any(ranger.may(user, ORDERS, "table.read") for user in USERS)
 
 

@@ -1,9 +1,11 @@
 """Small worlds for synchronisation: one catalog, a few objects, people, and random policies about them."""
 
+import msgspec
 from hypothesis import strategies as st
 
 from headgate.model.objects import ObjectType
 from headgate.model.privileges import Condition
+from headgate.sync.connectors import all_capabilities
 from headgate.sync.facts import Fact, Facts, Grant, Kind, Known, Member, Owner, Present, Principal, Securable
 from headgate.sync.snapshot import PolicySnapshot
 
@@ -93,5 +95,12 @@ def policies(
     return Facts(facts)
 
 
+_DIALECTS = {table.system: table.dialect for table in all_capabilities()}
+
+
 def snapshot(facts: Facts, system: str = "headgate") -> PolicySnapshot:
-    return PolicySnapshot.of(facts, system)
+    """The snapshot of a system: row filters and masks that do not say in which dialect they are written are in its own."""
+    dialect = _DIALECTS[system] or ""
+    rules = [rule for rule in facts.restrictions if not rule.dialect]
+    told = (msgspec.structs.replace(rule, dialect=dialect) for rule in rules)
+    return PolicySnapshot.of(facts.changed(told, rules), system)

@@ -16,12 +16,17 @@ from headgate.cli.failure import Denied, Failure, Usage
 from headgate.cli.output import Format
 from headgate.cli.session import Session
 from headgate.cli.sync_reports import Drift, clashes, difference, failed, plan_shown, results, snapshot_text
-from headgate.cli.sync_requests import age, question, send
+from headgate.cli.sync_requests import age, is_file, question, send
 from headgate.cli.sync_spark import compared
 
 app = group("sync", "Policies of other systems: fetch, compare, push, keep in step.")
 
-From = Annotated[str, typer.Option("--from", help="The source as KIND:NAME, e.g. headgate:lake.")]
+From = Annotated[
+    str,
+    typer.Option(
+        "--from", help="The source as KIND:NAME, e.g. headgate:lake; diff and push also take a file."
+    ),
+]
 To = Annotated[str, typer.Option("--to", help="The target as KIND:NAME; a push takes several: A,B.")]
 Names = Annotated[
     Path | None,
@@ -33,6 +38,7 @@ Junit = Annotated[Path | None, typer.Option("--junit", help="Also write a JUnit 
 Owners = Annotated[bool, typer.Option("--owners", help="Carry owners over, too.")]
 Option = Annotated[bool, typer.Option("--grant-option", help="Carry the right to hand on over, too.")]
 Create = Annotated[bool, typer.Option("--create-principals", help="Make users that the target lacks.")]
+Tags = Annotated[bool, typer.Option("--tags", help="Carry tags over, too.")]
 
 
 @command(app, "connections")
@@ -102,10 +108,11 @@ def push(
     owners: Owners = False,
     grant_option: Option = False,
     create_principals: Create = False,
+    tags: Tags = False,
     junit: Junit = None,
 ) -> None:
     """Show what a push would do and who gains or loses what, ask, and do it."""
-    asked = _asked(source, targets, mode, principals, owners, grant_option, create_principals)
+    asked = _asked(source, targets, mode, principals, owners, grant_option, create_principals, tags)
     plans = [_planned(session, body) for body in asked]
     if dry_run:
         plan_shown(plans, session.format)
@@ -131,10 +138,13 @@ def watch(
     owners: Owners = False,
     grant_option: Option = False,
     create_principals: Create = False,
+    tags: Tags = False,
     junit: Junit = None,
 ) -> None:
     """Keep targets in step with a source, and tell of drift. Ctrl-C ends it after the push under way."""
-    asked = _asked(source, targets, mode, principals, owners, grant_option, create_principals)
+    asked = _asked(source, targets, mode, principals, owners, grant_option, create_principals, tags)
+    if is_file(source):
+        raise Usage("a file does not change by itself", "watch a system: --from KIND:NAME")
     seconds = age(every)
     plans = [_planned(session, body) for body in asked]
     _agree(plans, yes, session.format)
@@ -208,6 +218,7 @@ def _asked(
     owners: bool,
     grant_option: bool,
     create_principals: bool,
+    tags: bool,
 ) -> list[dict[str, Any]]:
     """One request for each target."""
     if mode not in ("merge", "overwrite"):
@@ -221,6 +232,7 @@ def _asked(
             "owners": owners,
             "grantOption": grant_option,
             "createPrincipals": create_principals,
+            "tags": tags,
         }
         for target in dict.fromkeys(names(targets))
     ]

@@ -5,6 +5,7 @@ import threading
 from pathlib import Path
 from typing import Any, Final
 
+import msgspec
 import yaml
 from rich.progress import (
     BarColumn,
@@ -18,6 +19,7 @@ from rich.progress import (
 from headgate.cli import output
 from headgate.cli.failure import Failure, Usage
 from headgate.cli.session import Session
+from headgate.model.errors import HeadgateError
 
 _AGE: Final = re.compile(r"([1-9][0-9]{0,4})([smh])")
 _SECONDS: Final = {"s": 1, "m": 60, "h": 3600}
@@ -32,12 +34,29 @@ def age(text: str) -> float:
 
 
 def question(source: str, target: str, principals: Path | None) -> dict[str, Any]:
-    """Two systems, and who is who."""
+    """A system or a file with a snapshot, a target, and who is who."""
     return {
-        "source": source,
+        **({"snapshot": snapshot_of(Path(source))} if is_file(source) else {"source": source}),
         "target": target,
         "names": None if principals is None else principal_map(principals),
     }
+
+
+def is_file(source: str) -> bool:
+    """Whether a source is a snapshot in a file; systems are KIND:NAME."""
+    return source.endswith((".json", ".yaml", ".yml"))
+
+
+def snapshot_of(file: Path) -> Any:
+    """The snapshot in a file, as it is sent."""
+    from headgate.sync.snapshot import PolicySnapshot
+
+    try:
+        return msgspec.to_builtins(PolicySnapshot.read(file.read_bytes()))
+    except OSError as error:
+        raise Usage(f"{file} cannot be read ({error.strerror})", "correct --from") from None
+    except HeadgateError as error:
+        raise Usage(f"{file}: {error}", "write it with headgate sync fetch --file") from None
 
 
 def principal_map(file: Path) -> dict[str, str]:

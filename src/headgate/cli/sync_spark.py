@@ -25,10 +25,11 @@ def compared(session: Session, body: dict[str, Any], master: str | None, remote:
     try:
         names = PrincipalMap.same_names() if body["names"] is None else PrincipalMap(body["names"])
         source, target = (
-            PolicySnapshot.read(
-                msgspec.json.encode(send(session, "fetch", {"source": name}, f"reading {name}")["snapshot"])
+            PolicySnapshot.read(msgspec.json.encode(told))
+            for told in (
+                body["snapshot"] if "snapshot" in body else _fetched(session, body["source"]),
+                _fetched(session, body["target"]),
             )
-            for name in (body["source"], body["target"])
         )
         spark = open_session(SparkSettings(master=master or "local[*]", remote=remote))
         try:
@@ -37,3 +38,7 @@ def compared(session: Session, body: dict[str, Any], master: str | None, remote:
             spark.stop()
     except HeadgateError as error:
         raise Failure(error.message, error.hint) from None
+
+
+def _fetched(session: Session, name: str) -> Any:
+    return send(session, "fetch", {"source": name}, f"reading {name}")["snapshot"]

@@ -99,7 +99,7 @@ class Steward:
         self.views = Views(self.iceberg)
         self.functions = Functions(self.catalogs)
         self.job_templates = JobTemplates(self.kernel)
-        self.syncs = Syncs(self.kernel, connections or {})
+        self.syncs = Syncs(self.kernel, self.shapes, connections or {})
 
     def close(self) -> None:
         """Write what is still to be written, and stop."""

@@ -18,6 +18,7 @@ from headgate.model.principals import Identity
 from headgate.steward.findings import examine
 from headgate.steward.kernel import Kernel
 from headgate.steward.permits import Permit
+from headgate.steward.shapes import Shapes
 from headgate.steward.tokens import SERVER
 from headgate.store import syncs
 from headgate.sync import operations
@@ -37,6 +38,9 @@ from headgate.sync.translate import Options
 
 _HERE: Final = "headgate"
 
+Source = str | PolicySnapshot
+"""A system by name, or the policies themselves."""
+
 
 class System(msgspec.Struct, frozen=True):
     """A system that the caller may use, and by which permit."""
@@ -54,8 +58,9 @@ class Progress(msgspec.Struct, frozen=True):
 
 
 class Syncs:
-    def __init__(self, kernel: Kernel, connections: Mapping[str, Connection]) -> None:
+    def __init__(self, kernel: Kernel, shapes: Shapes, connections: Mapping[str, Connection]) -> None:
         self.kernel = kernel
+        self.shapes = shapes
         self.connections = dict(connections)
 
     def listed(self, permit: Permit) -> list[tuple[str, Connection]]:
@@ -70,33 +75,32 @@ class Syncs:
             self._audit([system], "fetch", version=snapshot.version_id)
             return snapshot
 
-    def compare(self, identity: Identity, source: str, target: str, names: PrincipalMap) -> Difference:
+    def compare(self, identity: Identity, source: Source, target: str, names: PrincipalMap) -> Difference:
         """What differs between two systems, in what is written and in what people may do."""
-        with self._using(identity, source, target) as (one, other):
-            found = operations.compare(one.connector.fetch(), other.connector.fetch(), names)
-            self._audit([one, other], "compare")
+        with self._between(identity, source, target) as (snapshot, other, used):
+            found = operations.compare(snapshot, other.connector.fetch(), names)
+            self._audit(used, "compare")
             return found
 
     def plan(
         self,
         identity: Identity,
-        source: str,
+        source: Source,
         target: str,
         mode: Mode,
         names: PrincipalMap,
         options: Options = Options(),
     ) -> tuple[str, Plan]:
         """The version of the source, and what a push of it would do."""
-        with self._using(identity, source, target) as (one, other):
-            snapshot = one.connector.fetch()
+        with self._between(identity, source, target) as (snapshot, other, used):
             found = other.connector.plan(snapshot, mode, names, self._journal(identity), options)
-            self._audit([one, other], "plan", version=snapshot.version_id)
+            self._audit(used, "plan", version=snapshot.version_id)
             return snapshot.version_id, found
 
     def push(
         self,
         identity: Identity,
-        source: str,
+        source: Source,
         target: str,
         mode: Mode,
         names: PrincipalMap,
@@ -104,10 +108,11 @@ class Syncs:
         agreed: str | None = None,
     ) -> SyncResult:
         """Push the policies of one system to another; only by the plan that was agreed to, if one was."""
-        with self._using(identity, source, target) as (one, other):
-            snapshot = operations.fetch(one.connector, self._journal(identity))
+        with self._between(identity, source, target) as (snapshot, other, used):
+            if isinstance(source, str):
+                self._journal(identity).keep(source, snapshot)
             # Kept before: that somebody began must be known even if the process dies on the way.
-            self._audit([one, other], "push", mode=mode.value, version=snapshot.version_id)
+            self._audit(used, "push", mode=mode.value, version=snapshot.version_id)
             return other.connector.push(
                 snapshot, mode, names, self._journal(identity), options, agreed=agreed
             )
@@ -165,6 +170,18 @@ class Syncs:
             for system in systems:
                 system.connector.close()
 
+    @contextmanager
+    def _between(
+        self, identity: Identity, source: Source, target: str
+    ) -> Iterator[tuple[PolicySnapshot, System, list[System]]]:
+        """The policies of the source, the target, and all systems that are used. A snapshot at hand is nobody's to permit."""
+        if isinstance(source, PolicySnapshot):
+            with self._using(identity, target) as (other,):
+                yield source, other, [other]
+        else:
+            with self._using(identity, source, target) as (one, other):
+                yield one.connector.fetch(), other, [one, other]
+
     def _system(self, identity: Identity, name: str) -> System:
         kind, colon, rest = name.partition(":")
         if not colon or not rest:
@@ -176,7 +193,11 @@ class Syncs:
             told: dict[str, object] = {"sync": name}
             return System(
                 HeadgateConnector(
-                    self.kernel.store, rest, name, lambda: self.kernel.change(permit, telling=lambda _: told)
+                    self.kernel.store,
+                    rest,
+                    name,
+                    lambda: self.kernel.change(permit, telling=lambda _: told),
+                    self.shapes.of,
                 ),
                 permit,
             )

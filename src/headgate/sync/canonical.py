@@ -5,12 +5,27 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
+import msgspec
+
 from headgate.model.objects import LEAVES, ObjectType
 from headgate.model.privileges import Condition
 from headgate.sync import actions
 from headgate.sync.actions import type_of
 from headgate.sync.capabilities import CANONICAL, Capabilities, Natives
-from headgate.sync.facts import Fact, Facts, Grant, Kind, Known, Member, Owner, Principal, Securable
+from headgate.sync.dialects import shows_all
+from headgate.sync.facts import (
+    Fact,
+    Facts,
+    Grant,
+    Kind,
+    Known,
+    Mask,
+    Member,
+    Owner,
+    Principal,
+    RowFilter,
+    Securable,
+)
 
 OWNER_WORD = "OWNER"
 """Stands for ownership that the canonical model would read as more than it is."""
@@ -39,7 +54,8 @@ def direct_role(holder: Principal) -> Principal:
 def canonical(native: Facts, capabilities: Capabilities) -> Facts:
     """The same policies in canonical words, meaning under canonical semantics no more than they do here."""
     facts = _unfolded(native)
-    result: set[Fact] = {fact for fact in facts if not isinstance(fact, Grant | Owner)}
+    result: set[Fact] = {fact for fact in facts if not isinstance(fact, Grant | Owner | RowFilter | Mask)}
+    result.update(_told(rule, capabilities) for rule in facts.restrictions if not shows_all(rule))
     held: dict[tuple[Principal, Securable, Condition], list[Grant]] = defaultdict(list)
     for grant in facts.grants:
         held[grant.holder, grant.object, grant.decision].append(grant)
@@ -54,6 +70,11 @@ def canonical(native: Facts, capabilities: Capabilities) -> Facts:
             # INVARIANT: the canonical owner of a container may do everything below it; one who may not is none.
             result.add(Grant(owner.principal, owner.object, opaque(capabilities.system, OWNER_WORD)))
     return Facts(result)
+
+
+def _told(rule: RowFilter | Mask, capabilities: Capabilities) -> RowFilter | Mask:
+    """A rule with the dialect that it is said in."""
+    return msgspec.structs.replace(rule, dialect=rule.dialect or capabilities.dialect or "")
 
 
 def _renamed(grants: list[Grant], object: Securable, capabilities: Capabilities) -> Iterator[Grant]:

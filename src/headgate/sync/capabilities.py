@@ -78,7 +78,13 @@ class Capabilities(msgspec.Struct, frozen=True):
     """Who besides roles may be granted a privilege."""
     columns: bool = False
     rows: bool = False
+    rows_add_up: bool = False
+    """Whether whoever meets two filters of a table sees what either shows, and whoever meets none sees nothing."""
     masks: bool = False
+    cells: bool = False
+    """Whether one can be let read some columns of a table whose rows are filtered."""
+    tags: frozenset[ObjectType] = frozenset()
+    """What a push may put tags on."""
     owners: frozenset[ObjectType] = frozenset()
     grant_option: bool = False
     creates: frozenset[Kind] = frozenset()

@@ -14,10 +14,11 @@ from headgate.sync.facts import Facts, Kind, Known
 from headgate.sync.journal import Journal
 from headgate.sync.names import PrincipalMap
 from headgate.sync.plan import Plan, plan
+from headgate.sync.restrictions import Rule
 from headgate.sync.results import Applied, Change, Mode, SyncResult
 from headgate.sync.run import Reading, carry_out
 from headgate.sync.snapshot import PolicySnapshot
-from headgate.sync.translate import Dialects, Options, Translation, same_text, translate
+from headgate.sync.translate import Options, Translation, translate
 
 
 class Connector(ABC):
@@ -42,6 +43,10 @@ class Connector(ABC):
     def apply(self, changes: Sequence[Change]) -> list[Applied]:
         """Make these changes, one after the other, and say what became of each."""
 
+    def takes(self, rule: Rule) -> bool:
+        """Whether a row filter or mask can be written here as it is said: what is refused is known before a push begins."""
+        return True
+
     def close(self) -> None:  # noqa: B027 — most connect for each call
         """Let go of what is open."""
 
@@ -65,7 +70,6 @@ class Connector(ABC):
         names: PrincipalMap,
         journal: Journal,
         options: Options = Options(),
-        dialects: Dialects | None = None,
         managed: PolicySnapshot | None = None,
     ) -> Plan:
         """What a push of this snapshot would do, without doing any of it.
@@ -76,10 +80,8 @@ class Connector(ABC):
         current = self.read().facts
 
         def native(of: PolicySnapshot) -> Translation:
-            # Without a translator of SQL only text of the very same system means the same.
-            same = of.system == self.capabilities.system
-            say = dialects or (same_text if same else lambda _sql, _dialect: None)
-            return translate(of.facts, current, self.capabilities, names, self.vocabulary(), options, say)
+            able, words = self.capabilities, self.vocabulary()
+            return translate(of.facts, current, able, names, words, options, self.takes)
 
         owned = journal.marks(self.name)
         if managed is not None:
@@ -98,14 +100,13 @@ class Connector(ABC):
         names: PrincipalMap,
         journal: Journal,
         options: Options = Options(),
-        dialects: Dialects | None = None,
         managed: PolicySnapshot | None = None,
         agreed: str | None = None,
     ) -> SyncResult:
         """Plan and do it, or refuse if that is not the plan that was agreed to. Pushes to one target run in turn."""
         with journal.locked(self.name) as lock:
             journal.check_finished(self.name)
-            ready = self.plan(snapshot, mode, names, journal, options, dialects, managed)
+            ready = self.plan(snapshot, mode, names, journal, options, managed)
             if agreed is not None and ready.digest != agreed:
                 raise Conflict(
                     f"what a push to '{self.name}' would do has changed since it was planned",

@@ -124,6 +124,10 @@ class Owner(msgspec.Struct, frozen=True, cache_hash=True, tag="owner"):
     principal: Principal
 
 
+Columns: TypeAlias = tuple[tuple[str, str], ...]
+"""Names of columns, each with its type."""
+
+
 class RowFilter(msgspec.Struct, frozen=True, cache_hash=True, tag="row_filter"):
     """Rows of a table that the principals `to` see, all but the `exempt`; no `to` means everyone. `sql` is a predicate."""
 
@@ -132,6 +136,10 @@ class RowFilter(msgspec.Struct, frozen=True, cache_hash=True, tag="row_filter"):
     sql: str
     to: tuple[Principal, ...] = ()
     exempt: tuple[Principal, ...] = ()
+    dialect: str = ""
+    """Whose SQL it is. In a system's own facts it is that system's, and goes without saying."""
+    columns: Columns = ()
+    """The columns that the SQL speaks of, where its dialect needs to know their types."""
 
 
 class Mask(msgspec.Struct, frozen=True, cache_hash=True, tag="mask"):
@@ -142,6 +150,8 @@ class Mask(msgspec.Struct, frozen=True, cache_hash=True, tag="mask"):
     sql: str
     to: tuple[Principal, ...] = ()
     exempt: tuple[Principal, ...] = ()
+    dialect: str = ""
+    columns: Columns = ()
 
 
 class Tag(msgspec.Struct, frozen=True, cache_hash=True, tag="tag"):

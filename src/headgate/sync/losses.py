@@ -30,7 +30,9 @@ class Cause(enum.StrEnum):
     OPTION = "the right to hand on is not carried over"
     FILTER = "the target cannot filter these rows: reading is not granted"
     MASK = "the target cannot mask this column: reading is not granted"
-    TAG = "the target has no such tags"
+    MASKED_COLUMN = "the target cannot mask this column: only the others are granted"
+    VIEW = "the view may show what is restricted for them in its tables: reading is not granted"
+    TAG = "tags are not carried over"
     COLUMN = "the target has no grants on columns"
 
 

@@ -6,7 +6,7 @@ from headgate.sync.canonical import vocabulary
 from headgate.sync.connectors import all_capabilities
 from headgate.sync.contract import Connector
 from headgate.sync.diff import Difference, Judge, diff, in_memory, renamed
-from headgate.sync.facts import Facts
+from headgate.sync.facts import Facts, Tag
 from headgate.sync.journal import Journal
 from headgate.sync.merge import Clash, Prefer, merge
 from headgate.sync.names import PrincipalMap
@@ -26,7 +26,13 @@ def compare(
     source: PolicySnapshot, target: PolicySnapshot, names: PrincipalMap, judge: Judge = in_memory
 ) -> Difference:
     """What differs, in what is written and in what people may do: who would gain or lose what in the target."""
-    return diff(source.facts, target.facts, vocabulary(all_capabilities()), names, judge)
+    tables = all_capabilities()
+    tagged = {table.system for table in tables if table.tags}
+    one, other = source.facts, target.facts
+    if not {source.system, target.system} <= tagged:
+        # What a system has no place for is no difference from it.
+        one, other = (Facts(f for f in facts if not isinstance(f, Tag)) for facts in (one, other))
+    return diff(one, other, vocabulary(tables), names, judge)
 
 
 class InStep(msgspec.Struct, frozen=True):

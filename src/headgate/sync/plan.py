@@ -10,7 +10,7 @@ from headgate.model.objects import ObjectType
 from headgate.model.privileges import Condition
 from headgate.sync import actions
 from headgate.sync.capabilities import Capabilities
-from headgate.sync.effective import Access, Effective, beyond, effective
+from headgate.sync.effective import Access, Effective, beyond, effective, restricted
 from headgate.sync.facts import (
     Fact,
     Facts,
@@ -23,10 +23,12 @@ from headgate.sync.facts import (
     Present,
     Principal,
     RowFilter,
+    Tag,
     encoded,
     key,
 )
 from headgate.sync.losses import Loss
+from headgate.sync.restrictions import Withheld, table_of, without
 from headgate.sync.results import Change, Mode, Shift
 from headgate.sync.translate import Translation
 
@@ -76,15 +78,15 @@ def plan(
         else:
             add[fact] = now
     replaced = {now for now in add.values() if now is not None}
-    surplus = {fact for fact in current if _removable(fact, owned, mode)} - wanted.facts.all - replaced
+    surplus = {fact for fact in current if _removable(fact, owned, mode, capabilities)}
+    surplus -= wanted.facts.all | replaced
     remove = surplus - {present[key(fact)] for fact in refused if key(fact) in present}
 
     before = effective(current.changed(assumed), semantics)
+    allowed = without(wanted.allowed, _unrestricted(refused, current.changed(assumed)), current)
     while True:
         after = effective(current.changed([*add, *assumed], remove | replaced), semantics, current)
-        bound = {
-            user: before.get(user, frozenset()) | wanted.allowed.get(user, frozenset()) for user in after
-        }
+        bound = {user: before.get(user, frozenset()) | allowed.get(user, frozenset()) for user in after}
         excess = beyond(after, bound)
         if not excess:
             break
@@ -96,6 +98,9 @@ def plan(
                 refused[fact] = "it would allow what the source does not"
                 replaced.discard(add.pop(fact))
             remove.discard(fact)
+    for rule in [f for f in remove if isinstance(f, RowFilter | Mask) and _still_hides(f, wanted, after)]:
+        remove.discard(rule)
+        refused[rule] = "without it somebody would see what the source hides and the target cannot"
     changes = [Change(now, fact) for fact, now in add.items()] + [Change(fact, None) for fact in remove]
     return Plan(
         tuple(sorted(changes, key=_rank)),
@@ -133,11 +138,35 @@ def _pushable(fact: Fact, capabilities: Capabilities) -> bool:
     return True
 
 
-def _removable(fact: Fact, owned: frozenset[Fact], mode: Mode) -> bool:
+def _unrestricted(refused: Iterable[Fact], facts: Facts) -> Withheld:
+    """INVARIANT: where a restriction is refused, whomever it meets gains nothing on its table either."""
+    rules = {fact for fact in refused if isinstance(fact, RowFilter | Mask)}
+    if not rules:
+        return {}
+    found = restricted(facts.changed(rules)).items()
+    return {user: {table_of(rule): None for rule in met & rules} for user, met in found if met & rules}
+
+
+def _still_hides(rule: RowFilter | Mask, wanted: Translation, after: Effective) -> bool:
+    """Whether somebody from whom the table is withheld reads it nevertheless, by what others put there."""
+    table = table_of(rule)
+    return any(
+        table in tables and any(object.path[:3] == table.path for object, _ in after.get(user, ()))
+        for user, tables in wanted.withheld.items()
+    )
+
+
+def _removable(fact: Fact, owned: frozenset[Fact], mode: Mode, capabilities: Capabilities) -> bool:
+    if isinstance(fact, RowFilter | Mask):
+        written = capabilities.rows if isinstance(fact, RowFilter) else capabilities.masks
+        return written and (fact in owned or mode is Mode.OVERWRITE)
     if isinstance(fact, Known | Owner):
         # A principal or an owner that somebody else made is never removed, only what it was granted.
         return fact in owned and isinstance(fact, Known)
-    if isinstance(fact, Grant | Member | RowFilter | Mask):
+    if isinstance(fact, Tag):
+        # A tag of others may mean something to them that nobody said here.
+        return fact in owned
+    if isinstance(fact, Grant | Member):
         return fact in owned or mode is Mode.OVERWRITE
     return False
 

@@ -103,7 +103,7 @@ class ObjectEntry(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Restriction(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A row filter or a mask as canonical SQL."""
+    """A row filter or a mask: SQL, whose dialect that is, and the types of its columns where the dialect asks for them."""
 
     identifier: tuple[str, ...]
     type: ObjectType
@@ -111,6 +111,8 @@ class Restriction(msgspec.Struct, frozen=True, omit_defaults=True):
     sql: str
     to: tuple[str, ...] = ()
     exempt: tuple[str, ...] = ()
+    dialect: str = ""
+    columns: dict[str, str] = {}
 
 
 class PolicySnapshot(msgspec.Struct, frozen=True):
@@ -313,6 +315,8 @@ def _restrictions(rules: Iterable[RowFilter | Mask]) -> tuple[Restriction, ...]:
             rule.sql,
             tuple(map(str, rule.to)),
             tuple(map(str, rule.exempt)),
+            rule.dialect,
+            dict(rule.columns),
         )
         for rule in sorted(rules, key=lambda rule: (rule.object, rule.name))
     )
@@ -325,5 +329,7 @@ def _rule(make: Any, rule: Restriction) -> Fact:
         rule.sql,
         tuple(map(Principal.parse, rule.to)),
         tuple(map(Principal.parse, rule.exempt)),
+        rule.dialect,
+        tuple(rule.columns.items()),
     )
     return made

@@ -6,8 +6,7 @@ do a subset of what they may do in the source.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable
-from typing import TypeAlias
+from collections.abc import Iterable
 
 import msgspec
 
@@ -17,7 +16,7 @@ from headgate.sync import actions
 from headgate.sync.actions import reaches, type_of
 from headgate.sync.canonical import OWNER_WORD, direct_role, word_of
 from headgate.sync.capabilities import CANONICAL, Capabilities, Natives, Semantics
-from headgate.sync.effective import Access, Effective, effective, restricted
+from headgate.sync.effective import Access, Effective, effective
 from headgate.sync.facts import (
     Fact,
     Facts,
@@ -35,14 +34,7 @@ from headgate.sync.facts import (
 )
 from headgate.sync.losses import Cause, Loss, LossBook
 from headgate.sync.names import PrincipalMap
-
-Dialects: TypeAlias = Callable[[str, str | None], str | None]
-"""A canonical SQL expression in the dialect of a target, or None where it cannot be said there."""
-
-
-def same_text(sql: str, dialect: str | None) -> str | None:
-    """For a source and a target of one dialect: the text as it is."""
-    return sql if dialect is not None else None
+from headgate.sync.restrictions import Takes, Withheld, renamed, restrictions, withhold_views, without
 
 
 class Options(msgspec.Struct, frozen=True):
@@ -51,6 +43,7 @@ class Options(msgspec.Struct, frozen=True):
     owners: bool = False
     grant_option: bool = False
     create_principals: bool = False
+    tags: bool = False
 
 
 class Translation(msgspec.Struct, frozen=True):
@@ -61,6 +54,8 @@ class Translation(msgspec.Struct, frozen=True):
     allowed: Effective
     """INVARIANT: whatever a push adds lies within this."""
     lost: dict[Principal, frozenset[tuple[Securable, str]]]
+    withheld: Withheld
+    """From whom which tables are kept, because the target cannot restrict them as the source does."""
 
 
 def translate(
@@ -70,35 +65,33 @@ def translate(
     names: PrincipalMap,
     vocabulary: Natives,
     options: Options = Options(),
-    dialects: Dialects = lambda _sql, _dialect: None,
+    takes: Takes = lambda _rule: True,
 ) -> Translation:
     """What the target should hold, given what it holds now: its principals and objects count, its grants do not."""
     book = LossBook()
     semantics = msgspec.structs.replace(CANONICAL, natives=vocabulary)
     mapped = _mapped(source, target, capabilities, names, options, book)
-    rules = {rule: _rule(rule, capabilities, dialects) for rule in mapped.restrictions}
-    unsayable = {rule for rule, said in rules.items() if said is None}
-    allowed = _without_hidden(effective(mapped, semantics, target), mapped, unsayable, book)
+    rules, withheld, closed = restrictions(mapped, target, capabilities, takes, book)
+    everything = effective(mapped, semantics, target)
+    withhold_views(mapped, everything, target, withheld, book)
+    allowed = without(everything, withheld, target)
     # INVARIANT: ownership is never imitated by grants, so what is granted beyond the structure comes from grants alone.
     unowned = mapped.changed(remove=mapped.owners)
-    granted = _without_hidden(effective(unowned, semantics, target), mapped, unsayable, book)
+    granted = without(effective(unowned, semantics, target), withheld, target)
     work = _Work(mapped, target, capabilities, semantics, options, book)
-    work.hidden = {
-        user for user, applying in restricted(mapped).items() if any(rules[rule] is None for rule in applying)
-    }
+    work.hidden, work.closed = {user for user, tables in withheld.items() if tables}, closed
     work.carry_over()
     work.complete(granted)
     work.deny(allowed)
-    for rule, said in rules.items():
-        if said is not None:
-            work.out.update(work.restriction(rule, said))
+    work.out.update(rules)
+    work.out.update(fact for fact in mapped if isinstance(fact, Tag))
     after = effective(Facts(work.out), capabilities.semantics, target)
     lost = {}
     for user, full in allowed.items():
         gone = {a for a in full - after.get(user, frozenset()) if a[1] not in actions.GATES}
         if gone:
             lost[user] = frozenset(gone)
-    return Translation(Facts(work.out), book.all, allowed, lost)
+    return Translation(Facts(work.out), book.all, allowed, lost, withheld)
 
 
 # -- who is who --------------------------------------------------------------------------------------------------
@@ -145,9 +138,14 @@ def _mapped(
                 if principal in keep:
                     result.add(Owner(object, keep[principal]))
             case RowFilter() | Mask():
-                result.add(_renamed_rule(fact, source, keep))
-            case Tag():
-                book.note(Cause.TAG, None, fact.object, fact.name)
+                rule = renamed(fact, source, target, keep)
+                if rule is not None:
+                    result.add(rule)
+            case Tag(object):
+                if options.tags and object.type in capabilities.tags and object in target.present:
+                    result.add(fact)
+                else:
+                    book.note(Cause.TAG, None, object, fact.name)
             case Present():
                 pass
     return Facts(result | _stranded_denials(source, Facts(result), keep))
@@ -166,58 +164,6 @@ def _stranded_denials(source: Facts, mapped: Facts, keep: dict[Principal, Princi
                 if deny.holder in before and keep.get(deny.holder) not in after
             )
     return found
-
-
-def _renamed_rule(
-    rule: RowFilter | Mask, source: Facts, keep: dict[Principal, Principal]
-) -> RowFilter | Mask:
-    """A rule for the users it meets; one that nobody is left out of stays for everyone."""
-    to = rule.to
-    if any(p in source.everyone for p in to):
-        to = ()
-    met = [
-        keep[user]
-        for user in sorted(source.users)
-        if user in keep and (not to or source.closure(user) & set(to))
-    ]
-    exempt = [
-        keep[user]
-        for user in sorted(source.users)
-        if user in keep and source.closure(user) & set(rule.exempt)
-    ]
-    # A rule whose every subject was left out must not turn into one for everyone.
-    subjects = tuple(sorted(met)) if to else ()
-    if to and not met:
-        subjects = tuple(sorted(to))
-    return msgspec.structs.replace(rule, to=subjects, exempt=tuple(sorted(exempt)))
-
-
-def _rule(rule: RowFilter | Mask, capabilities: Capabilities, dialects: Dialects) -> str | None:
-    able = capabilities.rows if isinstance(rule, RowFilter) else capabilities.masks
-    return dialects(rule.sql, capabilities.dialect) if able else None
-
-
-def _without_hidden(
-    allowed: Effective, facts: Facts, unsayable: set[RowFilter | Mask], book: LossBook
-) -> Effective:
-    """Nobody may touch a table whose restriction for them the target cannot say."""
-    if not unsayable:
-        return allowed
-    result = dict(allowed)
-    for user, rules in restricted(facts).items():
-        tables = set()
-        for rule in rules & unsayable:
-            tables.add(rule.object.path[:3])
-            cause = Cause.FILTER if isinstance(rule, RowFilter) else Cause.MASK
-            book.note(cause, user, rule.object, rule.name)
-        if tables:
-            leaf = (ObjectType.TABLE, ObjectType.VIEW, ObjectType.COLUMN)
-            result[user] = frozenset(
-                (object, action)
-                for object, action in result.get(user, frozenset())
-                if object.type not in leaf or object.path[:3] not in tables
-            )
-    return result
 
 
 # -- carrying over -----------------------------------------------------------------------------------------------
@@ -261,6 +207,7 @@ class _Work:
         self.book = book
         self.out: set[Fact] = set()
         self.hidden: set[Principal] = set()
+        self.closed = False
         self.deny_sayable = self._sayable_denials()
 
     def _sayable_denials(self) -> bool:
@@ -300,13 +247,17 @@ class _Work:
             and (
                 p.kind is Kind.USER
                 or (p.kind is Kind.ROLE and self.able.roles)
-                or (p.kind is Kind.GROUP and self._holds_group(p) and not reached[p] & self.apart)
+                or (p.kind is Kind.GROUP and self._holds_group(p) and self._alike(reached[p]))
             )
         }
         self._structure()
         for holder in sorted(self.kept):
             self._grants(holder)
         self._owners()
+
+    def _alike(self, members: set[Principal]) -> bool:
+        """Whether a group may stand for all in it: also for those who are not known, if anything is kept from them."""
+        return not members & self.apart and (bool(members) or not self.closed)
 
     def _holds_group(self, group: Principal) -> bool:
         """A group of everyone is one only where the map says that the target has the same."""
@@ -457,7 +408,7 @@ class _Work:
                 return False
         return True
 
-    # -- owners, rows --------------------------------------------------------------------------------------------
+    # -- owners --------------------------------------------------------------------------------------------
 
     def _owners(self) -> None:
         for owner in self.mapped.owners:
@@ -474,10 +425,6 @@ class _Work:
             self.out.add(owner)
         else:
             self.book.note(Cause.OWNER, owner.principal, owner.object)
-
-    def restriction(self, rule: RowFilter | Mask, sql: str) -> Iterable[Fact]:
-        if rule.object in self.target.present:
-            yield msgspec.structs.replace(rule, sql=sql)
 
     # -- the rest ------------------------------------------------------------------------------------------------
 

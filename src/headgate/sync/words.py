@@ -4,7 +4,7 @@ from typing import Any
 
 from headgate.model.privileges import Condition
 from headgate.sync.diff import Difference
-from headgate.sync.facts import Fact, Grant, Known, Mask, Member, Owner, Present, Principal, RowFilter
+from headgate.sync.facts import Fact, Grant, Known, Mask, Member, Owner, Present, Principal, RowFilter, Tag
 from headgate.sync.merge import Clash
 from headgate.sync.results import Shift
 
@@ -29,8 +29,8 @@ def said(fact: Fact) -> str:
         case Mask():
             whom = f"{_names(fact.to) or 'all'}{_except(fact.exempt)}"
             return f"{whom} see {fact.object} masked"
-        case _:
-            return str(fact)
+        case Tag(object, name, value):
+            return f"{object} has the tag {name}{f' = {value}' if value else ''}"
 
 
 def shown(difference: Difference) -> dict[str, Any]:

@@ -1,16 +1,18 @@
 """What a push may touch, how it ends when something goes wrong, and how it is taken back: the same for every system."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import pytest
 
 from headgate.model.errors import Conflict, ConnectionFailed
+from headgate.sync.connectors import all_capabilities
 from headgate.sync.contract import Connector
 from headgate.sync.facts import Fact, Facts, Grant, Kind, Known, Member, Present, Principal
 from headgate.sync.journal import Journal
 from headgate.sync.losses import Cause
 from headgate.sync.results import Applied, Change, Mode, Outcome
 from headgate.sync.run import Reading, resume, undo
+from tests.sync.conftest import SYSTEMS
 from tests.sync.stands import Stand
 from tests.sync.worlds import CATALOG, INVENTORY, PEOPLE, SCHEMAS, TABLES, snapshot
 
@@ -35,6 +37,19 @@ POLICY = Facts(
     ]
 )
 NARROWER = POLICY.changed(remove=[Grant(WRITER, TABLES[2], "MODIFY_TABLE")])
+
+
+WITHOUT_ROLES = frozenset({"mariadb", "lakeformation", "unity", "bigquery"})
+WITHOUT_GATES = frozenset(
+    {"mariadb", "hive", "hive-legacy", "ranger", "lakeformation", "polaris", "bigquery"}
+)
+
+
+def test_the_systems_left_out_below_are_those_that_the_tables_say() -> None:
+    tables = {table.system: table for table in all_capabilities()}
+    assert set(tables) == set(SYSTEMS)
+    assert {name for name, table in tables.items() if not table.roles} == WITHOUT_ROLES
+    assert {name for name, table in tables.items() if not table.semantics.gates} == WITHOUT_GATES
 
 
 class Around(Connector):
@@ -213,9 +228,11 @@ def test_nobody_is_guessed(stand: Stand, journal: Journal) -> None:
     assert stand.own(stranger) not in stand.connector.read().facts.principals
 
 
-def test_a_role_of_others_is_not_given_what_its_holders_may_not_have(stand: Stand, journal: Journal) -> None:
-    if not stand.connector.capabilities.roles:
-        pytest.skip("roles are not written here")
+@pytest.mark.parametrize("system", [system for system in SYSTEMS if system not in WITHOUT_ROLES])
+def test_a_role_of_others_is_not_given_what_its_holders_may_not_have(
+    system: str, stand_of: Callable[[str], Stand], journal: Journal
+) -> None:
+    stand = stand_of(system)
     role = stand.own(READER)
     stand.connector.apply([Change(None, Known(role)), Change(None, Member(role, stand.own(BOB)))])
     result = stand.connector.push(snapshot(POLICY), Mode.MERGE, stand.names, journal)
@@ -246,9 +263,11 @@ def test_a_failure_in_the_middle_leaves_the_rest_and_can_be_undone(
     assert policies_of(stand) == before
 
 
-def test_no_gate_is_opened_onto_what_others_left_behind_it(stand: Stand, journal: Journal) -> None:
-    if not stand.connector.capabilities.semantics.gates:
-        pytest.skip("there are no gates here")
+@pytest.mark.parametrize("system", [system for system in SYSTEMS if system not in WITHOUT_GATES])
+def test_no_gate_is_opened_onto_what_others_left_behind_it(
+    system: str, stand_of: Callable[[str], Stand], journal: Journal
+) -> None:
+    stand = stand_of(system)
     stand.connector.apply([dormant(stand)])
     result = stand.connector.push(snapshot(POLICY), Mode.MERGE, stand.names, journal)
     assert result.count(Outcome.WIDENS)

@@ -9,6 +9,7 @@ from headgate.doors.gravitino import wire
 from headgate.doors.routing import Call, Open, Routes
 from headgate.model.errors import IllegalArgument
 from headgate.model.objects import ObjectRef
+from headgate.steward.syncs import Source
 from headgate.steward.tokens import SERVER
 from headgate.sync.facts import Fact
 from headgate.sync.losses import Loss
@@ -16,6 +17,7 @@ from headgate.sync.merge import Prefer
 from headgate.sync.names import PrincipalMap
 from headgate.sync.plan import Plan
 from headgate.sync.results import Change, Mode, SyncResult
+from headgate.sync.snapshot import PolicySnapshot
 from headgate.sync.translate import Options
 from headgate.sync.words import clashing, said, shifted, shown
 
@@ -29,11 +31,23 @@ class Fetch(msgspec.Struct, frozen=True):
 
 
 class Pair(msgspec.Struct, frozen=True):
-    """Two systems, and who of the one is who in the other; without a map everyone keeps their name."""
+    """A source, a target, and who of the one is who in the other; without a map everyone keeps their name.
 
-    source: str
+    The source is a system by name, or a snapshot that comes along.
+    """
+
     target: str
+    source: str | None = None
+    snapshot: dict[str, Any] | None = None
     names: dict[str, str] | None = None
+
+    @property
+    def origin(self) -> Source:
+        if (self.source is None) is (self.snapshot is None):
+            raise IllegalArgument("there is no one source", hint="give either 'source' or 'snapshot'")
+        if self.source is not None:
+            return self.source
+        return PolicySnapshot.read(msgspec.json.encode(self.snapshot))
 
     @property
     def map(self) -> PrincipalMap:
@@ -45,12 +59,13 @@ class Push(Pair, frozen=True):
     owners: bool = False
     grantOption: bool = False  # noqa: N815
     createPrincipals: bool = False  # noqa: N815
+    tags: bool = False
     plan: str | None = None
     """The digest of the plan that was agreed to."""
 
     @property
     def options(self) -> Options:
-        return Options(self.owners, self.grantOption, self.createPrincipals)
+        return Options(self.owners, self.grantOption, self.createPrincipals, self.tags)
 
 
 class InStep(Push, frozen=True):
@@ -89,7 +104,7 @@ def fetch(call: Call) -> Any:
 def diff(call: Call) -> Any:
     """Say what differs between two systems, and who would gain or lose what if the target became as the source."""
     body: Pair = call.body
-    found = call.steward.syncs.compare(call.caller, body.source, body.target, body.map)
+    found = call.steward.syncs.compare(call.caller, body.origin, body.target, body.map)
     return wire.ok(difference=shown(found))
 
 
@@ -98,7 +113,7 @@ def plan(call: Call) -> Any:
     """Say what a push would do, without doing any of it."""
     body: Push = call.body
     version, found = call.steward.syncs.plan(
-        call.caller, body.source, body.target, body.mode, body.map, body.options
+        call.caller, body.origin, body.target, body.mode, body.map, body.options
     )
     return wire.ok(plan=_plan(body.target, version, found))
 
@@ -108,7 +123,7 @@ def push(call: Call) -> Any:
     """Push the policies of one system to another."""
     body: Push = call.body
     done = call.steward.syncs.push(
-        call.caller, body.source, body.target, body.mode, body.map, body.options, body.plan
+        call.caller, body.origin, body.target, body.mode, body.map, body.options, body.plan
     )
     return wire.ok(result=_result(done))
 
@@ -130,6 +145,8 @@ def undo(call: Call) -> Any:
 def in_step(call: Call) -> Any:
     """Take to each of two systems what only the other changed since they were last in step."""
     body: InStep = call.body
+    if body.source is None:
+        raise IllegalArgument("only systems are kept in step", hint="name the source")
     done = call.steward.syncs.in_step(
         call.caller, body.source, body.target, body.map, body.prefer, body.options
     )

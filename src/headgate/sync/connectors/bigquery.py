@@ -11,18 +11,19 @@ from typing import Final
 
 import httpx
 
-from headgate.model.errors import ConnectionFailed, HeadgateError
+from headgate.model.errors import ConnectionFailed, HeadgateError, IllegalArgument
 from headgate.model.objects import ObjectType
 from headgate.model.privileges import Condition
 from headgate.sync.actions import of, reaches, type_of
 from headgate.sync.capabilities import NO_GATES, Capabilities, Semantics
 from headgate.sync.connectors.bigquery_bindings import Bindings, Project
-from headgate.sync.connectors.bigquery_rows import Rows
+from headgate.sync.connectors.bigquery_rows import Rows, checked
 from headgate.sync.connectors.bigquery_sight import Sight
 from headgate.sync.connectors.pacing import Pacing
 from headgate.sync.connectors.rest import Rest
 from headgate.sync.contract import Connector
 from headgate.sync.facts import Grant, Kind, Principal, RowFilter, Securable
+from headgate.sync.restrictions import Rule
 from headgate.sync.results import Applied, Change, Outcome
 from headgate.sync.run import Reading
 
@@ -91,6 +92,7 @@ def capabilities_with(custom: dict[str, frozenset[str]]) -> Capabilities:
         groups=True,
         direct=frozenset({Kind.USER, Kind.GROUP}),
         rows=True,
+        rows_add_up=True,
         dialect="bigquery",
         versions=True,
     )
@@ -123,6 +125,15 @@ class BigQueryConnector(Connector):
 
     def read(self) -> Reading:
         return Sight(self.project, self.people).reading()
+
+    def takes(self, rule: Rule) -> bool:
+        if not isinstance(rule, RowFilter):
+            return False
+        try:
+            checked(rule)
+        except IllegalArgument:
+            return False
+        return True
 
     def apply(self, changes: Sequence[Change]) -> list[Applied]:
         return _Hand(self.project).make(changes)

@@ -16,11 +16,15 @@ from headgate.model.errors import IllegalArgument
 from headgate.sync.connectors.bigquery_bindings import Project, member, principal
 from headgate.sync.connectors.rest import Refused, path
 from headgate.sync.facts import Kind, Principal, RowFilter, Securable
+from headgate.sync.restrictions import PARTED
 
 NO_POLICY: Final = "no row access policy"
 """Stands for the rows that whoever is in no policy does not see."""
 EVERYONE: Final = "allAuthenticatedUsers"
 _ALL_ROWS: Final = "__all_rows"
+_NO_ROW: Final = "FALSE"
+_MOST_MEMBERS: Final = 1_500
+"""As many as a policy of IAM holds, which is what the members of a row access policy are kept in."""
 
 
 class Policy(msgspec.Struct, frozen=True):
@@ -66,7 +70,7 @@ class Rows:
             to = () if everyone else tuple(sorted(policy.members))
             yield RowFilter(table, policy.name, policy.predicate, to, tuple(sorted(exempt)))
         if Principal(Kind.GROUP, EVERYONE) not in named:
-            yield RowFilter(table, NO_POLICY, "FALSE", (), tuple(sorted(named)))
+            yield RowFilter(table, NO_POLICY, _NO_ROW, (), tuple(sorted(named)))
 
     def put(self, rule: RowFilter, together: Iterable[RowFilter] = ()) -> str:
         """Write a filter, or in place of one of the same name; otherwise why it cannot be, beside those written together."""
@@ -74,14 +78,25 @@ class Rows:
             return "it comes by itself with the row access policies"
         to = set(rule.to) or {Principal(Kind.GROUP, EVERYONE)}
         beside = f"{rule.name}{_ALL_ROWS}"
-        others = [policy for policy in self.policies(rule.object) if policy.name not in (rule.name, beside)]
+        others = [
+            policy
+            for policy in self.policies(rule.object)
+            if policy.name not in (rule.name, beside) and policy.predicate != _NO_ROW
+        ]
         coming = [other for other in together if other.object == rule.object and other.name != rule.name]
         # INVARIANT: policies add up, so who is in two of them would see what either shows.
         if rule.exempt and (others or coming):
             return "of several filters of a table none can exempt anybody here"
-        if clash := next((policy for policy in others if _overlap(policy.members, to)), None):
-            return f"the table has the row access policy '{clash.name}' for the same people"
-        checked(rule.sql)
+        clashing = [policy for policy in others if _overlap(policy.members, to)]
+        if foreign := next((policy for policy in clashing if not _leaves(rule, policy)), None):
+            return f"the table has the row access policy '{foreign.name}' for the same people"
+        checked(rule)
+        for policy in clashing:
+            # Who comes into one of these policies leaves the others first.
+            left = policy.members - to
+            self._insert(
+                rule.object, policy.name, policy.predicate if left else _NO_ROW, set(left or policy.members)
+            )
         self._delete(rule.object, beside)
         self._insert(rule.object, rule.name, rule.sql, to)
         if rule.exempt:
@@ -129,12 +144,23 @@ def _overlap(some: frozenset[Principal], others: set[Principal]) -> bool:
     return groups or bool(some & others)
 
 
-def checked(text: str) -> None:
+def _leaves(rule: RowFilter, policy: Policy) -> bool:
+    """Whether both are parts of one filter, each person in one of them."""
+    people = all(who.kind is Kind.USER for who in (*rule.to, *policy.members))
+    return people and rule.name.startswith(PARTED) and policy.name.startswith(PARTED)
+
+
+def checked(rule: RowFilter) -> None:
     """INVARIANT: what is sent as a predicate is one expression over the columns of the table."""
+    if max(len(rule.to), len(rule.exempt)) > _MOST_MEMBERS:
+        raise IllegalArgument(
+            f"a row access policy has {_MOST_MEMBERS} members at most", hint="let a group stand for them"
+        )
     try:
-        parsed = [tree for tree in sqlglot.parse(text, dialect="bigquery") if tree is not None]
+        parsed = [tree for tree in sqlglot.parse(rule.sql, dialect="bigquery") if tree is not None]
     except sqlglot.errors.SqlglotError as error:
         raise IllegalArgument("a row filter cannot be read", hint=str(error)[:200]) from error
     forbidden = (exp.Query, exp.Command, exp.DDL, exp.DML)
-    if len(parsed) != 1 or any(parsed[0].find(kind) for kind in forbidden):
+    alone = len(parsed) == 1 and isinstance(parsed[0], exp.Condition)
+    if not alone or any(parsed[0].find(kind) for kind in forbidden):
         raise IllegalArgument("a row filter must be one expression without queries")

@@ -26,7 +26,7 @@ _T = ObjectType
 _OWNED: Final = OWNABLE - {_T.ROLE, _T.TAG, _T.POLICY, _T.JOB, _T.JOB_TEMPLATE}
 
 CAPABILITIES: Final = msgspec.structs.replace(
-    HEADGATE, system="gravitino", memberships=False, owners=_OWNED, versions=False
+    HEADGATE, system="gravitino", memberships=False, owners=_OWNED, versions=False, tags=frozenset()
 )
 
 _LEAVES: Final = {

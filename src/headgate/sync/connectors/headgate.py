@@ -1,24 +1,41 @@
 """Headgate itself: a metalake of a local store."""
 
+import datetime as dt
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from functools import lru_cache
 from itertools import groupby
 from typing import Final
 
+from headgate.decide.authority import Authority
+from headgate.decide.rules import parsed
+from headgate.language.errors import LanguageError
 from headgate.model import changes as c
 from headgate.model.errors import HeadgateError, NotFound
 from headgate.model.objects import OWNABLE, SCHEMA_SEPARATOR, ObjectType
 from headgate.model.principals import PrincipalKind
 from headgate.model.privileges import Condition, Masks, Privilege
-from headgate.store import Store, access, objects
+from headgate.store import Store, access, labels, objects, policies
 from headgate.store.database import Read, Write
 from headgate.store.snapshot import everything
 from headgate.sync import actions
 from headgate.sync.capabilities import CANONICAL, Capabilities
+from headgate.sync.connectors.headgate_rules import PolicyRules, Shapes
 from headgate.sync.contract import Connector
-from headgate.sync.facts import Fact, Facts, Grant, Kind, Known, Member, Owner, Present, Principal, Securable
+from headgate.sync.facts import (
+    Fact,
+    Facts,
+    Grant,
+    Kind,
+    Known,
+    Member,
+    Owner,
+    Present,
+    Principal,
+    Securable,
+    Tag,
+)
 from headgate.sync.results import Applied, Change, Outcome
 from headgate.sync.run import Reading
 
@@ -40,6 +57,7 @@ CAPABILITIES: Final = Capabilities(
     memberships=True,
     roles=True,
     role_holders=frozenset({Kind.USER, Kind.GROUP}),
+    tags=frozenset({_T.CATALOG, _T.SCHEMA, _T.TABLE, _T.VIEW}),
     owners=OWNABLE & _SAID,
     creates=frozenset({Kind.USER, Kind.GROUP, Kind.ROLE}),
     versions=True,
@@ -55,21 +73,45 @@ class HeadgateConnector(Connector):
     batch = 2_000
 
     def __init__(
-        self, store: Store, metalake: str, name: str | None = None, writing: Writing | None = None
+        self,
+        store: Store,
+        metalake: str,
+        name: str | None = None,
+        writing: Writing | None = None,
+        shapes: Shapes = lambda _authority, _table: None,
     ) -> None:
         super().__init__(name or f"headgate:{metalake}")
         self.store = store
         self.metalake = metalake
         self.writing = writing or (lambda: store.write("sync", "sync"))
         """How the store is changed: a steward gives a change under a permit here."""
+        self.shapes = shapes
 
     @property
     def capabilities(self) -> Capabilities:
         return CAPABILITIES
 
     def read(self) -> Reading:
-        _, changes = everything(self.store)
-        return _Sight(self.metalake, changes).reading()
+        revision, changes = everything(self.store)
+        sight = _Sight(self.metalake, changes)
+        facts, notes = Facts(sight.facts), set(sight.notes)
+        if sight.columns or any(isinstance(change, c.PolicySet) for change in changes):
+            authority = Authority().applied(changes, revision)
+            facts = facts.changed(self._column_tags(authority, sight))
+            rules = PolicyRules(authority, self.metalake, facts, self.shapes, dt.datetime.now(dt.UTC))
+            facts = facts.changed(
+                rule for id, at in sight.tables for rule in rules.on(authority.objects[id], at)
+            )
+            notes |= rules.notes
+        return Reading(facts, notes=tuple(sorted(notes)))
+
+    def _column_tags(self, authority: Authority, sight: "_Sight") -> Iterator[Tag]:
+        """The tags of columns that are there by a name."""
+        for table, field, name, value in sight.columns:
+            shape, at = self.shapes(authority, authority.objects[table]), sight.paths[table]
+            located = None if shape is None else shape.schema.by_id.get(field)
+            if at is not None and located is not None and len(located.path) == 1:
+                yield Tag(Securable(_T.COLUMN, (*at.path, *located.path)), name, value)
 
     def apply(self, changes: Sequence[Change]) -> list[Applied]:
         with self.writing() as tx:
@@ -86,14 +128,17 @@ class _Sight:
         self.people: dict[int, Principal] = {}
         self.facts: set[Fact] = set()
         self.notes: list[str] = []
+        self.columns: list[tuple[int, int, str, str]] = []
+        """Tags of columns: table, field, tag and value."""
         self.root = 0
         for change in changes:
             self._see(change, metalake)
         if not self.root:
             raise NotFound(f"metalake '{metalake}' does not exist", about=ObjectType.METALAKE)
 
-    def reading(self) -> Reading:
-        return Reading(Facts(self.facts), notes=tuple(sorted(self.notes)))
+    @property
+    def tables(self) -> list[tuple[int, Securable]]:
+        return [(id, at) for id, at in self.paths.items() if at is not None and at.type is _T.TABLE]
 
     def _see(self, change: c.Change, metalake: str) -> None:
         match change:
@@ -118,6 +163,17 @@ class _Sight:
                 on = self.paths.get(object)
                 if owner in self.people and on is not None:
                     self.facts.add(Owner(on, self.people[owner]))
+            case c.LabelSet(label, object, field, value):
+                self._tagged(self.paths.get(label), object, field, value or "")
+
+    def _tagged(self, tag: Securable | None, object: int, field: int, value: str) -> None:
+        on = self.paths.get(object)
+        if tag is None or tag.type is not _T.TAG or on is None:
+            return
+        if field:
+            self.columns.append((object, field, tag.path[0], value))
+        else:
+            self.facts.add(Tag(on, tag.path[0], value))
 
     def _object(self, id: int, parent: int, type: ObjectType, name: str, metalake: str) -> None:
         if type is ObjectType.METALAKE:
@@ -163,7 +219,9 @@ class _Hand:
         self.root = found.id
         self.changes = changes
         facts = [change.fact for change in changes]
-        self.ids = _found_objects(tx, found.id, {f.object for f in facts if isinstance(f, Grant | Owner)})
+        self.ids = _found_objects(
+            tx, found.id, {f.object for f in facts if isinstance(f, Grant | Owner | Tag)}
+        )
         self.who = _found_principals(tx, found.id, {who for fact in facts for who in _named(fact)})
 
     def make(self) -> list[Applied]:
@@ -252,13 +310,31 @@ class _Hand:
                     access.set_owner(self.tx, self._on(object), self._id(principal))
                 case Owner():
                     return Applied(Outcome.UNSUPPORTED, "an object cannot be left without its owner")
+                case Tag() as tag:
+                    why = self._tag(tag, holds)
+                    return Applied(Outcome.UNSUPPORTED, why) if why else _DONE
                 case _:
-                    return Applied(
-                        Outcome.UNSUPPORTED, "row filters, masks and tags are not synchronised here"
-                    )
+                    return Applied(Outcome.UNSUPPORTED, "row filters and masks are policies here")
         except HeadgateError as error:
             return Applied(Outcome.FAILED, str(error))
         return _DONE
+
+    def _tag(self, tag: Tag, holds: bool) -> str:
+        """Put a tag on an object or take it off; or why not."""
+        label = objects.find(self.tx, self.root, ObjectType.TAG, tag.name)
+        if label is None:
+            return f"there is no tag '{tag.name}'"
+        # INVARIANT: a push never changes what policies see to; what they ask for is put and taken by people.
+        if _asked_for(self.tx, tag.name):
+            return f"a policy asks for the tag '{tag.name}'"
+        allowed = label.body.get("allowedValues")
+        if holds and tag.value and allowed is not None and tag.value not in allowed:
+            return f"the tag '{tag.name}' does not allow the value '{tag.value}'"
+        if holds:
+            labels.put(self.tx, label.id, self._on(tag.object), 0, tag.value or None)
+        else:
+            labels.take(self.tx, label.id, self._on(tag.object), 0)
+        return ""
 
     def _principal(self, principal: Principal, exists: bool) -> None:
         known = self.who.get(principal)
@@ -339,6 +415,14 @@ def _found_principals(read: Read, root: int, asked: Iterable[Principal]) -> dict
             ids = access.principal_ids(read, root, PrincipalKind(kind.value), these)
         found |= {Principal(kind, name): id for name, id in ids.items()}
     return found
+
+
+def _asked_for(read: Read, tag: str) -> bool:
+    """Whether a policy asks for a tag; one that cannot be read might."""
+    try:
+        return any(tag in parsed(rule.document).tags for rule in policies.all_set(read) if rule.document)
+    except LanguageError:
+        return True
 
 
 _Step = tuple[ObjectType, str]

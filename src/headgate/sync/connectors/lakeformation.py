@@ -8,16 +8,19 @@ catalog — on LF-tags, through a data cells filter, under a condition — is ke
 from collections.abc import Sequence
 from typing import Final
 
+from headgate.model.errors import IllegalArgument
 from headgate.model.objects import ObjectType
 from headgate.sync.actions import of
 from headgate.sync.capabilities import NO_GATES, Capabilities, Semantics
 from headgate.sync.connectors.aws import Aws
 from headgate.sync.connectors.lakeformation_hand import Hand
+from headgate.sync.connectors.lakeformation_rows import filters_of
 from headgate.sync.connectors.lakeformation_sight import Sight
 from headgate.sync.connectors.lakeformation_tags import by_tags
 from headgate.sync.connectors.lakeformation_words import Words
 from headgate.sync.contract import Connector
-from headgate.sync.facts import Facts, Kind
+from headgate.sync.facts import Facts, Kind, RowFilter
+from headgate.sync.restrictions import Rule
 from headgate.sync.results import Applied, Change
 from headgate.sync.run import Reading
 
@@ -73,6 +76,7 @@ CAPABILITIES: Final = Capabilities(
     direct=frozenset({Kind.USER, Kind.GROUP}),
     columns=True,
     rows=True,
+    tags=frozenset({_T.SCHEMA, _T.TABLE, _T.COLUMN}),
     grant_option=True,
     dialect="redshift",
 )  # fmt: skip
@@ -95,6 +99,15 @@ class LakeFormationConnector(Connector):
 
     def spelled_out(self, facts: Facts) -> Facts:
         return by_tags(facts, self.words, CAPABILITIES.semantics)
+
+    def takes(self, rule: Rule) -> bool:
+        if not isinstance(rule, RowFilter):
+            return False
+        try:
+            filters_of(rule)
+        except IllegalArgument:
+            return False
+        return True
 
     def apply(self, changes: Sequence[Change]) -> list[Applied]:
         return Hand(self.aws, Words(self.words.account, self.words.catalog.path[0])).make(changes)

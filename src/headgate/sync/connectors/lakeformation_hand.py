@@ -1,6 +1,7 @@
 """Changes of facts made in Lake Formation."""
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any, Final
 
 from headgate.model.errors import ConnectionFailed, HeadgateError
@@ -11,7 +12,7 @@ from headgate.sync.connectors.lakeformation_rows import Filter, Filters, filters
 from headgate.sync.connectors.lakeformation_sight import data_cells_filters, granted
 from headgate.sync.connectors.lakeformation_words import Entry, Words
 from headgate.sync.connectors.pacing import Busy
-from headgate.sync.facts import Fact, Grant, Kind, Known, RowFilter, Securable
+from headgate.sync.facts import Fact, Grant, Kind, Known, RowFilter, Securable, Tag
 from headgate.sync.results import Applied, Change, Outcome
 
 _T = ObjectType
@@ -40,6 +41,9 @@ class Hand:
                 self._send(doing, waiting, answers)
                 waiting = []
                 answers[number] = self._row_filter(change)
+                continue
+            if isinstance(change.fact, Tag):
+                answers[number] = self._tag(change)
                 continue
             try:
                 steps = self._steps(change)
@@ -112,6 +116,55 @@ class Hand:
     def _through(self, grant: Grant, way: Filter) -> Entry:
         resource = {"DataCellsFilter": way.place(self.words.account)}
         return Entry("SELECT", resource).to(grant.holder.name, grant.option)
+
+    # -- tags ----------------------------------------------------------------------------------------------------
+
+    def _tag(self, change: Change) -> Applied:
+        try:
+            for fact, holds in ((change.before, False), (change.after, True)):
+                if isinstance(fact, Tag) and (why := self._tag_side(fact, holds)):
+                    return Applied(Outcome.UNSUPPORTED, why)
+        except ConnectionFailed:
+            raise
+        except HeadgateError as error:
+            return Applied(Outcome.FAILED, str(error))
+        return Applied(Outcome.APPLIED)
+
+    def _tag_side(self, tag: Tag, holds: bool) -> str:
+        """Put a tag on an object or take it off; or why not."""
+        if tag.name not in self.tags or tag.value not in self.tags[tag.name]:
+            return f"there is no LF-tag '{tag.name}' with the value '{tag.value}'"
+        # INVARIANT: a push never grants by the way: what grants ask for is put and taken by people.
+        if tag.name in self.granting:
+            return f"a grant asks for the LF-tag '{tag.name}'"
+        resource = self.words.said(
+            tag.object, "SELECT" if tag.object.type is _T.COLUMN else "DESCRIBE"
+        ).resource
+        operation = "add_lf_tags_to_resource" if holds else "remove_lf_tags_from_resource"
+        pairs = [{"TagKey": tag.name, "TagValues": [tag.value]}]
+        answer = self.aws(
+            "lakeformation", operation, CatalogId=self.words.account, Resource=resource, LFTags=pairs
+        )
+        if answer.get("Failures"):
+            raise AwsError.of(answer["Failures"][0]["Error"])
+        return ""
+
+    @cached_property
+    def tags(self) -> dict[str, set[str]]:
+        """The LF-tags that there are, with their values."""
+        found = self.aws.all("lakeformation", "list_lf_tags", "LFTags", CatalogId=self.words.account)
+        return {entry["TagKey"]: set(entry["TagValues"]) for entry in found}
+
+    @cached_property
+    def granting(self) -> set[str]:
+        """The LF-tags that grants ask for; all of them, if a grant asks for an expression by its name."""
+        found: set[str] = set()
+        for grant in granted(self.aws, self.words, self.filters).plain:
+            if grant.object.type is _T.CATALOG and " ON {" in grant.privilege:
+                policy = self.words.said(grant.object, grant.privilege).resource.get("LFTagPolicy")
+                if policy is not None:
+                    found |= {term["TagKey"] for term in policy.get("Expression") or ()} or set(self.tags)
+        return found
 
     # -- rows ----------------------------------------------------------------------------------------------------
 

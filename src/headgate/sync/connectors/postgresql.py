@@ -34,6 +34,7 @@ from headgate.sync.facts import (
     RowFilter,
     Securable,
 )
+from headgate.sync.restrictions import Rule
 from headgate.sync.results import Applied, Change, Outcome
 from headgate.sync.run import Reading
 
@@ -77,6 +78,7 @@ CAPABILITIES: Final = Capabilities(
     direct=frozenset({Kind.USER, Kind.GROUP}),
     columns=True,
     rows=True,
+    cells=True,
     owners=frozenset({_T.CATALOG, _T.SCHEMA, _T.TABLE, _T.VIEW, _T.FUNCTION}),
     grant_option=True,
     creates=frozenset({Kind.USER, Kind.ROLE}),
@@ -108,6 +110,14 @@ class PostgresConnector(Connector):
         with self._connected() as connection, connection.transaction():
             connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
             return _Sight(connection, self.catalog).reading()
+
+    def takes(self, rule: Rule) -> bool:
+        try:
+            _expression(rule.sql)
+        except IllegalArgument:
+            return False
+        # A longer name would be cut off.
+        return len(rule.name.encode()) < 64
 
     def apply(self, changes: Sequence[Change]) -> list[Applied]:
         with self._connected() as connection, connection.transaction():
@@ -547,6 +557,7 @@ def _expression(text: str) -> str:
     except sqlglot.errors.SqlglotError as error:
         raise IllegalArgument("a row filter cannot be read", hint=str(error)[:200]) from error
     forbidden = (exp.Query, exp.Command, exp.DDL, exp.DML)
-    if len(parsed) != 1 or any(parsed[0].find(kind) for kind in forbidden):
+    alone = len(parsed) == 1 and isinstance(parsed[0], exp.Condition)
+    if not alone or any(parsed[0].find(kind) for kind in forbidden):
         raise IllegalArgument("a row filter must be one expression without queries")
     return parsed[0].sql("postgres")

@@ -33,6 +33,7 @@ from headgate.sync.facts import (
     RowFilter,
     Securable,
 )
+from headgate.sync.restrictions import Rule
 from headgate.sync.results import Applied, Change, Outcome
 from headgate.sync.run import Reading
 
@@ -80,6 +81,7 @@ CAPABILITIES: Final = Capabilities(
     direct=frozenset({Kind.USER, Kind.GROUP}),
     columns=True,
     rows=True,
+    cells=True,
     masks=True,
     grant_option=True,
     creates=frozenset({Kind.ROLE}),
@@ -115,6 +117,13 @@ class RangerConnector(Connector):
 
     def read(self) -> Reading:
         return _Sight(_Service(self.rest), self.catalog, self.inventory()).reading()
+
+    def takes(self, rule: Rule) -> bool:
+        try:
+            documents.resources(rule.object, MASKS if isinstance(rule, Mask) else ROWS)
+        except IllegalArgument:
+            return False
+        return True
 
     def apply(self, changes: Sequence[Change]) -> list[Applied]:
         hand = _Hand(_Service(self.rest), self.catalog, self.inventory())
