@@ -39,7 +39,8 @@ from headgate.planning import ManifestIndex, PlanRequest, plan
 RESULTS = Path(__file__).parent / "results" / "materialise.json"
 STORAGE = Storage({})
 SECRETS = Secrets({"bench": b"0123456789abcdef"}, b"0123456789abcdef")
-BYTES_PER_ROW = 58
+BYTES_PER_ROW = 30
+"""What a row of the table takes on disk, compressed."""
 MASKS = {
     "comment": "mask_alphanum(comment)",
     "partkey": "sha256(partkey)",
@@ -48,10 +49,10 @@ MASKS = {
 }
 
 
-def make_table(spark: Any, files: int, megabytes: int) -> dict[str, Any]:
-    """A table like TPC-H's lineitem; answers its document."""
+def lineitem_like(spark: Any, files: int, megabytes: int) -> Any:
+    """Rows like TPC-H's lineitem that become so many files of so much in all."""
     rows = megabytes * 1_000_000 // BYTES_PER_ROW
-    frame = spark.range(0, rows, 1, files).selectExpr(
+    return spark.range(0, rows, 1, files).selectExpr(
         "id AS orderkey",
         "pmod(xxhash64(id), 200000) AS partkey",
         "CAST(pmod(xxhash64(id, 1), 50) AS INT) + 1 AS quantity",
@@ -61,7 +62,11 @@ def make_table(spark: Any, files: int, megabytes: int) -> dict[str, Any]:
         "concat_ws(' ', hex(xxhash64(id, 5)), hex(xxhash64(id, 6))) AS comment",
         "element_at(array('AIR', 'RAIL', 'SHIP', 'TRUCK', 'MAIL'), CAST(pmod(xxhash64(id, 7), 5) AS INT) + 1) AS mode",
     )
-    frame.writeTo("bench.db.lineitem").using("iceberg").create()
+
+
+def make_table(spark: Any, files: int, megabytes: int) -> dict[str, Any]:
+    """The table in the session's own catalog; answers its document."""
+    lineitem_like(spark, files, megabytes).writeTo("bench.db.lineitem").using("iceberg").create()
     located = spark.sql("SELECT file FROM bench.db.lineitem.metadata_log_entries").collect()[-1].file
     return STORAGE.read(located)
 
