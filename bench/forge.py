@@ -42,6 +42,7 @@ class ForgedTable:
     one_percent_column: str
     one_percent_value: int
     one_percent_files: int
+    records: int
 
     @property
     def one_percent_filter(self) -> dict[str, Any]:
@@ -51,6 +52,7 @@ class ForgedTable:
 
 def forge_table(folder: Path, files: int) -> ForgedTable:
     """Forge a v2 table of 14 columns with statistics and 3 partition fields, without delete files."""
+    folder.mkdir(parents=True, exist_ok=True)
     entry = fastavro.parse_schema(_entry_schema())
     header = _header(
         _entry_schema(), {"schema": "{}", "partition-spec": "[]", "format-version": "2", "content": "data"}
@@ -64,7 +66,7 @@ def forge_table(folder: Path, files: int) -> ForgedTable:
         if (first, count) not in blocks:
             stream = streams.BytesIO()
             for number in range(first, first + count):
-                fastavro.schemaless_writer(stream, entry, _entry(number))
+                fastavro.schemaless_writer(stream, entry, _entry(folder, number))
             blocks[first, count] = _block(count, stream.getvalue())
         path = folder / f"manifest-{start}.avro"
         path.write_bytes(header + blocks[first, count])
@@ -86,10 +88,11 @@ def forge_table(folder: Path, files: int) -> ForgedTable:
         one_percent_column="l1",
         one_percent_value=min(3, groups - 1) * 1_000 + 5,
         one_percent_files=hits,
+        records=sum(_records(number % DISTINCT_FILES) for number in range(files)),
     )
 
 
-def _entry(number: int) -> dict[str, Any]:
+def _entry(folder: Path, number: int) -> dict[str, Any]:
     lower, upper = [], []
     for field_id, (kind, name) in enumerate(COLUMNS, 1):
         base = (number % 100) * 1_000 if name == "l1" else number * 7 % 100_003 + field_id
@@ -103,7 +106,7 @@ def _entry(number: int) -> dict[str, Any]:
             pair = b"value-%08d" % base, b"value-%08d" % (base + 9)
         lower.append({"key": field_id, "value": pair[0]})
         upper.append({"key": field_id, "value": pair[1]})
-    records = 1_000 + number % 977
+    records = _records(number)
     day, region = number // 40 % 365, REGIONS[number % 4]
     ids = range(1, len(COLUMNS) + 1)
     name = uuid.uuid5(uuid.NAMESPACE_URL, str(number))
@@ -114,7 +117,7 @@ def _entry(number: int) -> dict[str, Any]:
         "file_sequence_number": None,
         "data_file": {
             "content": 0,
-            "file_path": f"s3://lake/sales/orders/data/day={day}/region={region}/{number:08d}-{name}.parquet",
+            "file_path": f"{folder}/data/day={day}/region={region}/{number:08d}-{name}.parquet",
             "file_format": "PARQUET",
             "partition": {"day": 19_000 + day, "region": region, "l0_bucket": number % 16},
             "record_count": records,
@@ -131,6 +134,10 @@ def _entry(number: int) -> dict[str, Any]:
             "sort_order_id": 0,
         },
     }
+
+
+def _records(number: int) -> int:
+    return 1_000 + number % 977
 
 
 def _field(field_id: int, name: str, kind: Any, optional: bool = True) -> dict[str, Any]:

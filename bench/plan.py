@@ -1,10 +1,14 @@
-"""Scan planning on forged tables: index build, selective and full plans, memory, beside pyiceberg in the same run.
+"""Scan planning of forged tables: in process, over HTTP, by Spark in both modes and by pyiceberg, in one run.
 
-    python -m bench.plan [--files 1,100,10000,100000] [--million] [--repeat 7]
+    python -m bench.plan [--quick] [--files 1,100,10000,100000] [--no-spark]
 
-Every figure is checked against the number of files that it must find. Cases run in shuffled order; the machine may be
-busy, so read the ratios and the files per second of CPU before the milliseconds. `server_cases` measures the library; cases that need a server or an
-engine belong beside it, each adding its columns to the same rows.
+Tables are forged: real manifests with statistics, of data files that do not exist, so what is measured is planning and
+never reading. Every answer is checked against the files that it must find. Sizes, cases and modes run in shuffled order;
+the machine may be busy, so read ratios and files per second of CPU before the milliseconds.
+
+- in process: `headgate.planning` alone, on one thread;
+- HTTP: a server process of its own, one connection, a plan's tasks fetched one after the other, as its owner;
+- spark: SQL text to input partitions; java: Iceberg's `planFiles()` alone (see `bench.planned_by_spark`).
 """
 
 from __future__ import annotations
@@ -12,23 +16,29 @@ from __future__ import annotations
 import argparse
 import json
 import random
+import shutil
 import statistics
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pyiceberg.expressions import AlwaysTrue, BooleanExpression, EqualTo
 from pyiceberg.table import StaticTable
+from rich.console import Console
+from rich.table import Table
 
 from bench.forge import ForgedTable, forge_table
+from bench.planned_by_spark import spark_cases, spark_session
+from bench.served import Served, http_cases, served
 from headgate.planning import ManifestIndex, PlanRequest, plan
 from headgate.planning.manifest import warm_up
 
 RESULTS = Path(__file__).parent / "results" / "plan.json"
-PYICEBERG_LIMIT = 100_000
+PYICEBERG_LIMIT = SERVED_LIMIT = 100_000
 
 
 @dataclass(frozen=True)
@@ -135,68 +145,168 @@ def pyiceberg_cases(table: ForgedTable) -> dict[str, Any]:
     return {"pyiceberg_full_ms": full_ms, "pyiceberg_selective_ms": selective_ms}
 
 
-def measure(files: int, repeat: int, folder: Path) -> dict[str, Any]:
-    """All figures of one table."""
-    table = forge_table(folder, files)
-    row: dict[str, Any] = {"files": files} | server_cases(table, repeat)
-    if files <= PYICEBERG_LIMIT:
-        row |= pyiceberg_cases(table)
+def measure(table: ForgedTable, repeat: int, server: Served | None, session: Any) -> dict[str, Any]:
+    """All figures of one table, its parts in shuffled order."""
+    name = f"t{table.files}"
+    parts: list[Callable[[], dict[str, Any]]] = [lambda: server_cases(table, repeat)]
+    if table.files <= PYICEBERG_LIMIT:
+        parts.append(lambda: pyiceberg_cases(table))
+    if server is not None:
+        server.register(name, table)
+        parts.append(lambda: http_cases(server, name, table, repeat))
+    row: dict[str, Any] = {"files": table.files}
+    for part in random.sample(parts, len(parts)):
+        row |= part()
+    if session is not None:
+        # Behind the others: it needs the table registered, and its first plan would take the cold one away.
+        row |= spark_cases(session, name, table, repeat)
+    if "pyiceberg_full_ms" in row:
         row["full_ratio"] = row["pyiceberg_full_ms"] / row["full_ms"]
         row["selective_ratio"] = row["pyiceberg_selective_ms"] / row["selective_ms"]
         row["cold_ratio"] = row["pyiceberg_full_ms"] / row["cold_ms"]
     return row
 
 
-COLUMNS = {
+Shown = dict[str, tuple[str, str]]
+
+IN_PROCESS: Shown = {
     "files": ("files", "{:,}"),
     "cold_ms": ("cold ms", "{:,.1f}"),
-    "cold_files_per_second": ("cold files/s", "{:,.0f}"),
-    "cold_files_per_cpu_second": ("per CPU s", "{:,.0f}"),
+    "cold_files_per_cpu_second": ("files/CPU s", "{:,.0f}"),
     "from_disk_ms": ("disk ms", "{:,.1f}"),
     "selective_ms": ("1 % ms", "{:,.2f}"),
     "full_ms": ("full ms", "{:,.2f}"),
     "full_files_per_second": ("full files/s", "{:,.0f}"),
     "statistics_ms": ("stats ms", "{:,.1f}"),
-    "bytes_per_million_files": ("B per M files", "{:,.0f}"),
+    "index_bytes": ("index B", "{:,.0f}"),
     "pyiceberg_full_ms": ("pyiceberg full ms", "{:,.0f}"),
-    "cold_ratio": ("÷ cold", "{:,.1f}"),
-    "full_ratio": ("÷ full", "{:,.0f}"),
-    "selective_ratio": ("÷ 1 %", "{:,.0f}"),
+    "pyiceberg_selective_ms": ("1 % ms", "{:,.0f}"),
+}
+OVER_HTTP: Shown = {
+    "files": ("files", "{:,}"),
+    "http_cold_ms": ("HTTP cold ms", "{:,.1f}"),
+    "http_selective_ms": ("1 % ms", "{:,.2f}"),
+    "http_selective_best_ms": ("best", "{:,.2f}"),
+    "http_full_ms": ("full ms", "{:,.2f}"),
+    "http_full_files_per_second": ("full files/s", "{:,.0f}"),
+}
+BY_SPARK: Shown = {
+    "files": ("files", "{:,}"),
+    **{
+        f"{what}_{which}_{column}": (f"{what} {told} {head}", form)
+        for what in ("java", "spark")
+        for which, told in (("full", "full"), ("selective", "1 %"))
+        for column, head, form in (
+            ("client_ms", "client", "{:,.0f}"),
+            ("server_ms", "server", "{:,.0f}"),
+            ("ratio", "÷", "{:,.2f}"),
+        )
+    },
 }
 
 
-def show(rows: list[dict[str, Any]]) -> None:
-    """Print the table."""
-    texts = [
-        [form.format(row[key]) if key in row else "–" for key, (_, form) in COLUMNS.items()] for row in rows
+def show(rows: list[dict[str, Any]], columns: Shown) -> None:
+    """Print some columns of those rows that have any of them."""
+    told = [row for row in rows if any(key in row for key in columns if key != "files")]
+    table = Table(*(head for head, _ in columns.values()))
+    for row in told:
+        table.add_row(*(form.format(row[key]) if key in row else "–" for key, (_, form) in columns.items()))
+    if told:
+        Console(width=170).print(table)
+
+
+def compared(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What was found beside what was aimed at, as far as it was measured."""
+    by_files = {int(row["files"]): row for row in rows}
+    goals = [
+        ("warm 1 % of 100,000 files over HTTP, ms", 100_000, "http_selective_ms", 5.0),
+        ("Spark server ÷ client, 1 file, full", 1, "spark_full_ratio", 1.2),
+        ("Spark server ÷ client, 100 files, full", 100, "spark_full_ratio", 1.2),
+        ("Spark server ÷ client, 10,000 files, full", 10_000, "spark_full_ratio", 1.2),
+        ("Spark server ÷ client, 10,000 files, 1 %", 10_000, "spark_selective_ratio", 0.3),
+        ("Spark server ÷ client, 100,000 files, 1 %", 100_000, "spark_selective_ratio", 0.1),
+        ("Spark server ÷ client, 100,000 files, full", 100_000, "spark_full_ratio", 1.0),
+        ("index of 1,000,000 files, bytes", 1_000_000, "index_bytes", 0.9e9),
     ]
-    heads = [head for head, _ in COLUMNS.values()]
-    widths = [max(len(line[i]) for line in [heads, *texts]) for i in range(len(heads))]
-    for line in [heads, *texts]:
-        print("  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)))
+    told = [
+        {"goal": goal, "found": by_files[size][key], "at most": most, "met": by_files[size][key] <= most}
+        for goal, size, key, most in goals
+        if key in by_files.get(size, {})
+    ]
+    if {10_000, 100_000} <= by_files.keys() and "http_selective_ms" in by_files[10_000]:
+        growth = by_files[100_000]["http_selective_ms"] / by_files[10_000]["http_selective_ms"]
+        told.append(
+            {
+                "goal": "1 % over HTTP, 100,000 ÷ 10,000 files",
+                "found": growth,
+                "at most": 10,
+                "met": growth < 10,
+            }
+        )
+    largest = by_files[max(by_files)]
+    for goal, key, least in (
+        ("cold, files a second of CPU", "cold_files_per_cpu_second", 60_000),
+        ("warm full plan in process, files a second", "full_files_per_second", 1_000_000),
+    ):
+        told.append({"goal": goal, "found": largest[key], "at least": least, "met": largest[key] >= least})
+    return told
+
+
+def show_goals(goals: list[dict[str, Any]]) -> None:
+    table = Table("goal", "found", "aim", "")
+    for goal in goals:
+        least = "at least" in goal
+        aim = f"≥ {goal['at least']:,}" if least else f"≤ {goal['at most']:,}"
+        found = f"{goal['found']:,.2f}" if goal["found"] < 1000 else f"{goal['found']:,.0f}"
+        table.add_row(goal["goal"], found, aim, "met" if goal["met"] else "MISSED")
+    Console(width=170).print(table)
+
+
+def run(sizes: list[int], repeat: int, *, spark: bool, folder: Path) -> tuple[list[dict[str, Any]], float]:
+    """All tables; and the milliseconds of a server's first plan, with what it has to load for it."""
+    forged = folder / "forged"
+    with served(folder / "home", forged) as server, ExitStack() as open:
+        first = forge_table(forged / "first", 2_000)
+        server.register("first", first)
+        first_ms = http_cases(server, "first", first, 1)["http_cold_ms"]
+        session = open.enter_context(spark_session(server)) if spark else None
+        if session is not None:
+            # Java compiles what it has done often enough.
+            spark_cases(session, "first", first, 2 * repeat)
+        rows = []
+        for size in random.sample(sizes, len(sizes)):
+            table = forge_table(forged / f"t{size}", size)
+            # A million files are measured in process only: Spark would need more memory than the machine may have.
+            few = size <= SERVED_LIMIT
+            rows.append(measure(table, repeat, server if few else None, session if few else None))
+            shutil.rmtree(forged / f"t{size}")
+    return sorted(rows, key=lambda row: int(row["files"])), first_ms
 
 
 def main() -> None:
     """Run the benchmark."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--files", default="1,100,10000,100000")
-    parser.add_argument("--million", action="store_true", help="add a table of 1,000,000 files")
-    parser.add_argument("--repeat", type=int, default=7)
+    parser.add_argument("--quick", action="store_true", help="up to 10,000 files, fewer runs")
+    parser.add_argument("--files", help="sizes of the tables (default 1,100,10000,100000,1000000)")
+    parser.add_argument("--repeat", type=int)
+    parser.add_argument("--no-spark", action="store_true", help="without Spark")
     options = parser.parse_args()
-    sizes = [int(size) for size in options.files.split(",")] + ([1_000_000] if options.million else [])
-    random.shuffle(sizes)
+    usual = "1,100,10000" if options.quick else "1,100,10000,100000,1000000"
+    sizes = [int(size) for size in (options.files or usual).split(",")]
+    repeat = options.repeat or (3 if options.quick else 7)
     start = time.perf_counter()
     warm_up()
     print(f"compiled reader ready after {(time.perf_counter() - start) * 1000:,.0f} ms")
-    rows = []
-    for size in sizes:
-        with tempfile.TemporaryDirectory() as folder:
-            rows.append(measure(size, options.repeat, Path(folder)))
-    rows.sort(key=lambda row: int(row["files"]))
-    show(rows)
+    with tempfile.TemporaryDirectory() as folder:
+        rows, first_ms = run(sizes, repeat, spark=not options.no_spark, folder=Path(folder))
+    for columns in (IN_PROCESS, OVER_HTTP, BY_SPARK):
+        show(rows, columns)
+    print(f"first plan of a new server, 2,000 files: {first_ms:,.0f} ms")
+    goals = compared(rows)
+    show_goals(goals)
     RESULTS.parent.mkdir(exist_ok=True)
-    RESULTS.write_text(json.dumps({"benchmark": "plan", "rows": rows}, indent=2))
-    print(f"written to {RESULTS.relative_to(Path.cwd()) if RESULTS.is_relative_to(Path.cwd()) else RESULTS}")
+    told = {"benchmark": "plan", "rows": rows, "first_plan_ms": first_ms, "goals": goals}
+    RESULTS.write_text(json.dumps(told, indent=2) + "\n")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,9 @@
-"""How synchronisation grows: ``python -m bench.sync [--grants 100000] [--postgresql URL]``.
+"""How synchronisation grows: ``python -m bench.sync [--grants 100000] [--postgresql URL] [--matrix 10000x100000]``.
 
-Fetches, diffs and pushes that many grants to a Headgate store and, if one is given, to an empty PostgreSQL database; then a
-tenth as many, to see how each grows. Prints a table and writes bench/results/sync.json.
+Fetches, diffs and pushes that many grants to a Headgate store and, if one is given, to an empty PostgreSQL database; works
+out the access matrix of so many users × objects on Spark, for two systems and their difference; and each with a tenth as
+many before, to see how it grows. `--grants 0` or `--matrix none` leaves one of them out. Prints tables and writes
+bench/results/sync.json.
 """
 
 import argparse
@@ -109,34 +111,56 @@ def measure(make: Callable[[Facts], Connector], facts: Facts, journal: Journal) 
     return times | {"memory_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)}
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m bench.sync", description=__doc__)
-    parser.add_argument("--grants", type=int, default=100_000)
-    parser.add_argument("--postgresql", help="the URL of a database that is there for this alone")
-    asked = parser.parse_args()
+def pushes(grants: int, url: str | None) -> list[dict[str, object]]:
     found: list[dict[str, object]] = []
     with tempfile.TemporaryDirectory() as folder:
         store = Store(f"sqlite:///{folder}/journal.db")
         store.prepare()
         journal = Journal(store, "bench")
-        for grants in (asked.grants // 10, asked.grants):
-            spread, single = policy(grants, False), policy(grants, True)
+        for size in (grants // 10, grants):
+            spread, single = policy(size, False), policy(size, True)
             runs: list[tuple[str, Callable[[Facts], Connector], Facts]] = [
                 ("headgate", lambda facts: headgate(folder, facts), spread),
                 ("headgate, one object", lambda facts: headgate(folder, facts), single),
             ]
-            if asked.postgresql:
-                runs.append(("postgresql", lambda facts: postgresql(asked.postgresql, facts), spread))
+            if url is not None:
+                runs.append(("postgresql", lambda facts: postgresql(url, facts), spread))
             for target, make, facts in runs:
-                found.append({"target": target, "grants": grants, **measure(make, facts, journal)})
+                found.append({"target": target, "grants": size, **measure(make, facts, journal)})
         store.close()
+    return found
+
+
+def matrices(asked: str, master: str, memory: str) -> list[dict[str, object]]:
+    # Only here, so that the rest of the bench runs where Spark is not installed.
+    from bench.access_matrix import measured
+
+    users, objects = map(int, asked.split("x"))
+    return [measured(users // part, objects // part, master, memory) for part in (10, 1)]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m bench.sync", description=__doc__)
+    parser.add_argument("--grants", type=int, default=100_000)
+    parser.add_argument("--postgresql", help="the URL of a database that is there for this alone")
+    parser.add_argument("--matrix", default="10000x100000", help="users x objects, or none")
+    parser.add_argument("--spark-master", default="local[*]")
+    parser.add_argument("--spark-memory", default="6g")
+    asked = parser.parse_args()
+    found = {
+        "pushes": pushes(asked.grants, asked.postgresql) if asked.grants else [],
+        "matrices": []
+        if asked.matrix == "none"
+        else matrices(asked.matrix, asked.spark_master, asked.spark_memory),
+    }
     results = Path(__file__).parent / "results"
     results.mkdir(exist_ok=True)
     (results / "sync.json").write_text(json.dumps(found, indent=2) + "\n")
-    table = Table(*found[0])
-    for row in found:
-        table.add_row(*map(str, row.values()))
-    Console().print(table)
+    for rows in filter(None, found.values()):
+        table = Table(*rows[0])
+        for row in rows:
+            table.add_row(*map(str, row.values()))
+        Console().print(table)
 
 
 if __name__ == "__main__":

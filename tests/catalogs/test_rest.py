@@ -1,30 +1,43 @@
-"""A federated REST catalog, against Apache's own server: the shared suite, and what only federation promises."""
+"""A federated REST catalog, against Apache's own server and Nessie: the shared suite, and what only federation promises."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
-import httpx
 import pytest
 
 from headgate.catalogs.rest import RestIceberg
 from headgate.model.errors import ConnectionFailed, IllegalArgument
+from headgate.model.objects import ObjectType
 from headgate.store import Store
 from tests.catalogs.suite import CatalogSuite, Opened
+from tests.nessie.server import nessie
 from tests.real.iceberg_kit import fixture_server
+
+__all__ = ["nessie"]
 
 pytestmark = [pytest.mark.real, pytest.mark.slow]
 
 
+Properties = dict[str, str]
+
+
 @pytest.fixture(scope="module")
-def remote(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def apache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Properties]:
     with fixture_server(tmp_path_factory.mktemp("remote")) as url:
-        yield url
+        yield {"uri": url}
+
+
+@pytest.fixture(scope="module", params=["apache", "nessie"])
+def remote(request: pytest.FixtureRequest) -> Properties:
+    """What a catalog declares to federate the other server."""
+    properties: Properties = request.getfixturevalue(request.param)
+    return properties
 
 
 @pytest.fixture
-def opened(remote: str, store: Store) -> Iterator[Opened]:
+def opened(remote: Properties, store: Store) -> Iterator[Opened]:
     """The adapter over an empty namespace `s`."""
-    catalog = RestIceberg({"uri": remote})
+    catalog = RestIceberg(remote)
     catalog.create_schema(("s",), None, {})
     yield Opened(catalog, store)
     catalog.drop_schema(("s",), cascade=True)
@@ -35,14 +48,14 @@ class TestRestCatalog(CatalogSuite):
     pass
 
 
-def test_schemas_nest_and_carry_properties(remote: str) -> None:
-    catalog = RestIceberg({"uri": remote})
+def test_schemas_nest_and_carry_properties(remote: Properties) -> None:
+    catalog = RestIceberg(remote)
     catalog.create_schema(("a",), "first", {"k": "v"})
     catalog.create_schema(("a", "b"), None, {})
     assert catalog.schemas(()) == ["a"]
     assert catalog.schemas(("a",)) == ["b"]
     catalog.alter_schema(("a",), {"l": "w"})
-    told = httpx.get(f"{remote}/v1/namespaces/a").json()["properties"]
+    told = catalog.client.ask("GET", "/namespaces/a", ObjectType.SCHEMA)["properties"]
     assert "k" not in told
     assert told["l"] == "w"
     catalog.drop_schema(("a",), cascade=True)

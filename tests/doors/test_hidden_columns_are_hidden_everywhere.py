@@ -153,8 +153,7 @@ def fill(steward: Steward) -> None:
     staged = adapter.commit_document(place(authority, node), [], updates)
     with steward.kernel.store.write("test", "append") as tx:
         staged.commit(tx, node.id)
-    with steward.kernel.store.read() as read:
-        assert pointers.location(read, node.id) != document.location
+    assert pointers.location(steward.kernel.store, node.id) != document.location
 
 
 # -- through the Iceberg door ---------------------------------------------------------------------------------------

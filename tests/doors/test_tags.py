@@ -290,3 +290,35 @@ def test_the_authority_knows_labels_the_same_from_the_journal_and_from_scratch(
 
         objects.drop(tx, id_of(steward, "schema", "cat.s"))
     assert len(same().labels) == 0
+
+
+def test_tags_stand_on_nested_columns_and_the_nearest_wins(api: Api, people: People) -> None:
+    inner = {
+        "type": "struct",
+        "fields": [{"name": "zip", "type": "string"}, {"name": "city", "type": "string"}],
+    }
+    lists = {"type": "list", "elementType": "string", "containsNull": True}
+    columns = [
+        {"name": "home", "type": inner},
+        {"name": "many", "type": lists},
+    ]
+    assert api("admin", "POST", TABLES, {"name": "n", "columns": columns}).status_code == 200
+    tag(api, "pii")
+    assert put(api, "admin", "column/cat.s.n.home", {"name": "pii", "value": "address"}).status_code == 200
+    assert put(api, "admin", "column/cat.s.n.home.city", {"name": "pii", "value": "city"}).status_code == 200
+
+    def held(column: str) -> list[Any]:
+        found = api("admin", "GET", f"{LAKE}/objects/column/cat.s.n.{column}/tags?details=true").json()[
+            "tags"
+        ]
+        return [(t["assignmentValues"], t["inherited"]) for t in found]
+
+    assert held("home.city") == [(["city"], False)]
+    assert held("home") == [(["address"], False)]
+    assert held("home.zip") == [(["address"], True)]
+    assert put(api, "admin", "column/cat.s.n.home.city", remove=("pii",)).status_code == 200
+    assert held("home.city") == [(["address"], True)]
+    for nowhere in ("home.street", "many.element", "home.city.x"):
+        assert put(api, "admin", f"column/cat.s.n.{nowhere}", "pii").status_code == 404, nowhere
+    places = api("admin", "GET", f"{LAKE}/tags/pii/objects").json()["metadataObjects"]
+    assert [place["fullName"] for place in places] == ["cat.s.n.home"]

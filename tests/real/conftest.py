@@ -5,15 +5,27 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from tests.nessie.server import nessie
 from tests.postgres import postgres_server, postgres_url, store_url
+from tests.real.iceberg_clients import ROOT, duckdb_python
+from tests.real.iceberg_lake import IcebergLake, iceberg_lake
 from tests.real.server import running
+from tests.real.spark_client import SparkClient
 
-__all__ = ["gravitino_python", "postgres_server", "postgres_url", "server", "store_url"]
+__all__ = [
+    "duckdb_python",
+    "gravitino_python",
+    "nessie",
+    "postgres_server",
+    "postgres_url",
+    "server",
+    "store_url",
+]
 
-ROOT = Path(__file__).parents[2]
 GRAVITINO = "apache-gravitino==1.3.1"
 
 
@@ -36,3 +48,16 @@ def server(tmp_path: Path) -> Iterator[str]:
     """The address of a real server with an empty store."""
     with running(tmp_path, "--dev") as server:
         yield server.url
+
+
+@pytest.fixture(scope="session")
+def shared_lake(tmp_path_factory: pytest.TempPathFactory) -> Iterator[IcebergLake]:
+    """One server with an Iceberg catalog for all clients; each test takes tables of its own names."""
+    with iceberg_lake(tmp_path_factory.mktemp("lake")) as lake:
+        yield lake
+
+
+@pytest.fixture(scope="session")
+def spark(shared_spark: Any, shared_lake: IcebergLake) -> SparkClient:
+    """Unmodified Spark with the catalog of the shared lake."""
+    return SparkClient(shared_spark, shared_lake)

@@ -11,11 +11,17 @@ from tests.real.server import RunningServer, headgate, running
 class IcebergLake:
     """The catalog `lake.cat` with the namespace `s`."""
 
-    def __init__(self, server: RunningServer, token: str) -> None:
+    def __init__(self, server: RunningServer, home: Path) -> None:
         self.server = server
-        self.token = token
+        self.home = home
+        self.token = self.token_of("admin")
         self.uri = f"{server.url}/iceberg"
         self.warehouse = "lake.cat"
+
+    def token_of(self, user: str) -> str:
+        made = headgate("token", "create", "--home", str(self.home), "--user", user)
+        assert made.returncode == 0, made.stderr
+        return made.stdout.strip()
 
     def ask(self, method: str, path: str, json: Any = None) -> Any:
         """A request of the owner's to the Iceberg door."""
@@ -28,12 +34,16 @@ class IcebergLake:
 
 
 @contextmanager
-def iceberg_lake(home: Path) -> Iterator[IcebergLake]:
+def iceberg_lake(home: Path, properties: dict[str, str] | None = None) -> Iterator[IcebergLake]:
     with running(home, "--service-admins", "admin", "--warehouse", str(home / "warehouse")) as server:
-        token = headgate("token", "create", "--home", str(home), "--user", "admin").stdout.strip()
-        server.must(token, "POST", "/api/metalakes", {"name": "lake"})
-        catalog = {"name": "cat", "type": "relational", "provider": "lakehouse-iceberg"}
-        server.must(token, "POST", "/api/metalakes/lake/catalogs", catalog)
-        lake = IcebergLake(server, token)
+        lake = IcebergLake(server, home)
+        server.must(lake.token, "POST", "/api/metalakes", {"name": "lake"})
+        catalog = {
+            "name": "cat",
+            "type": "relational",
+            "provider": "lakehouse-iceberg",
+            "properties": properties or {},
+        }
+        server.must(lake.token, "POST", "/api/metalakes/lake/catalogs", catalog)
         assert lake.ask("POST", "/namespaces", {"namespace": ["s"]}).status_code == 200
         yield lake

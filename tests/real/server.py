@@ -107,10 +107,15 @@ class Result(NamedTuple):
     stderr: str
 
 
-def headgate(*args: str, **env: str) -> Result:
+def headgate(*args: str, patience: float = 120, **env: str) -> Result:
     """Run a command in a process of its own, as a user would."""
     ran = subprocess.run(
-        [*COMMAND, *args], capture_output=True, text=True, timeout=120, env=environment(**env), check=False
+        [*COMMAND, *args],
+        capture_output=True,
+        text=True,
+        timeout=patience,
+        env=environment(**env),
+        check=False,
     )
     return Result(ran.returncode, ran.stdout, ran.stderr)
 

@@ -1,4 +1,4 @@
-"""Tables of another REST catalog appear here, are governed, planned, committed to and audited."""
+"""Tables of another REST catalog appear here, are governed, planned, committed to and audited: Apache's own and Nessie."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -8,41 +8,59 @@ import pytest
 from pyiceberg.catalog.rest import RestCatalog
 from pyiceberg.types import IntegerType, StringType
 
+from headgate.catalogs.rest_client import RestClient
 from headgate.steward import Steward
 from tests.conftest import Api
 from tests.doors.lake import LAKE
+from tests.nessie.server import nessie
 from tests.people import People
 from tests.planning.forge import simple_schema
 from tests.real.iceberg_kit import fixture_server
+
+__all__ = ["nessie"]
 
 pytestmark = [pytest.mark.real, pytest.mark.slow]
 
 ICE = "/iceberg/v1/lake.fed"
 TABLE = f"{ICE}/namespaces/remote/tables/t"
+FIELDS = [{"id": 1, "name": "a", "type": "int", "required": False}]
+
+
+Properties = dict[str, str]
 
 
 @pytest.fixture(scope="module")
-def remote(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Apache's own server with the table `remote.t` of two files, made by a client of its own."""
+def apache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Properties]:
     with fixture_server(tmp_path_factory.mktemp("remote")) as url:
-        client = RestCatalog("remote", uri=url, **{"py-io-impl": "pyiceberg.io.pyarrow.PyArrowFileIO"})
-        client.create_namespace("remote")
-        table = client.create_table("remote.t", simple_schema(("id", IntegerType()), ("v", StringType())))
-        arrow = pa.schema([("id", pa.int32()), ("v", pa.string())])
-        for n in range(2):
-            table.append(pa.Table.from_pylist([{"id": n, "v": "x"}], arrow))
-        yield url
+        yield {"uri": url, "token": "not-to-be-told"}
+
+
+@pytest.fixture(scope="module", params=["apache", "nessie"])
+def remote(request: pytest.FixtureRequest) -> Iterator[Properties]:
+    """A catalog with the table `remote.t` of two files, made by a client of its own; what it takes to federate it."""
+    properties: Properties = request.getfixturevalue(request.param)
+    files = {key.replace("s3-", "s3."): value for key, value in properties.items() if key.startswith("s3-")}
+    where = {key: properties[key] for key in ("uri", "warehouse") if key in properties}
+    client = RestCatalog("remote", **where, **files, **{"py-io-impl": "pyiceberg.io.pyarrow.PyArrowFileIO"})
+    client.create_namespace("remote")
+    table = client.create_table("remote.t", simple_schema(("id", IntegerType()), ("v", StringType())))
+    arrow = pa.schema([("id", pa.int32()), ("v", pa.string())])
+    for n in range(2):
+        table.append(pa.Table.from_pylist([{"id": n, "v": "x"}], arrow))
+    yield properties
+    client.drop_table("remote.t")
+    client.drop_namespace("remote")
 
 
 @pytest.fixture(autouse=True)
-def lake(api: Api, remote: str, people: People, steward: Steward) -> None:
+def lake(api: Api, remote: Properties, people: People, steward: Steward) -> None:
     steward.scans.patience = 60
     api("admin", "POST", "/api/metalakes", {"name": "lake"})
     catalog = {
         "name": "fed",
         "type": "relational",
         "provider": "lakehouse-iceberg",
-        "properties": {"catalog-backend": "rest", "uri": remote, "token": "not-to-be-told"},
+        "properties": {"catalog-backend": "rest", **remote},
     }
     made = api("admin", "POST", f"{LAKE}/catalogs", catalog)
     assert made.status_code == 200, made.text
@@ -90,13 +108,7 @@ def test_it_is_governed_here(api: Api, people: People) -> None:
 
 
 def test_changes_go_through_and_conflicts_come_back(api: Api) -> None:
-    made = {
-        "name": "u",
-        "schema": {
-            "type": "struct",
-            "fields": [{"id": 1, "name": "a", "type": "int", "required": False}],
-        },
-    }
+    made = {"name": "u", "schema": {"type": "struct", "fields": FIELDS}}
     created = api("admin", "POST", f"{ICE}/namespaces/remote/tables", made)
     assert created.status_code == 200, created.text
     path = f"{ICE}/namespaces/remote/tables/u"
@@ -105,8 +117,6 @@ def test_changes_go_through_and_conflicts_come_back(api: Api) -> None:
     stale = [{"type": "assert-current-schema-id", "current-schema-id": 9}]
     assert api("admin", "POST", path, {**commit, "requirements": stale}).status_code == 409
     assert api("admin", "POST", f"{ICE}/namespaces/remote/tables", made).status_code == 409
-    both = [{**commit, "identifier": {"namespace": ["remote"], "name": name}} for name in ("t", "u")]
-    assert api("admin", "POST", f"{ICE}/transactions/commit", {"table-changes": both}).status_code == 406
     rename = {
         "source": {"namespace": ["remote"], "name": "u"},
         "destination": {"namespace": ["remote"], "name": "w"},
@@ -115,6 +125,75 @@ def test_changes_go_through_and_conflicts_come_back(api: Api) -> None:
     assert api("admin", "GET", f"{ICE}/namespaces/remote/tables/w").status_code == 200
     assert api("admin", "DELETE", f"{ICE}/namespaces/remote/tables/w").status_code == 204
     assert names(api("admin", "GET", f"{ICE}/namespaces/remote/tables")) == ["t"]
+
+
+def test_several_tables_change_together_or_not_at_all(api: Api, people: People) -> None:
+    made = {"name": "u", "schema": {"type": "struct", "fields": FIELDS}}
+    assert api("admin", "POST", f"{ICE}/namespaces/remote/tables", made).status_code == 200
+
+    def change(word: str, *requirements: dict[str, Any]) -> dict[str, Any]:
+        updates = [{"action": "set-properties", "updates": {"together": word}}]
+        bodies = [
+            {"requirements": [], "updates": updates},
+            {"requirements": [*requirements], "updates": updates},
+        ]
+        names = [{"namespace": ["remote"], "name": name} for name in ("t", "u")]
+        return {"table-changes": [{**body, "identifier": n} for body, n in zip(bodies, names, strict=True)]}
+
+    def words() -> set[str | None]:
+        paths = (TABLE, f"{ICE}/namespaces/remote/tables/u")
+        return {api("admin", "GET", p).json()["metadata"]["properties"].get("together") for p in paths}
+
+    transaction = f"{ICE}/transactions/commit"
+    answer = api("admin", "POST", transaction, change("one"))
+    assert answer.status_code == 204, answer.text
+    assert words() == {"one"}
+    stale = {"type": "assert-current-schema-id", "current-schema-id": 9}
+    assert api("admin", "POST", transaction, change("two", stale)).status_code == 409
+    assert words() == {"one"}
+    people.may("ann", "USE_CATALOG USE_SCHEMA", "metalake", "lake")
+    people.may("ann", "SELECT_TABLE MODIFY_TABLE", "table", "fed.remote.t")
+    people.may("ann", "SELECT_TABLE", "table", "fed.remote.u")
+    assert api("ann", "POST", transaction, change("three")).status_code == 403
+    assert words() == {"one"}
+    assert api("admin", "DELETE", f"{ICE}/namespaces/remote/tables/u").status_code == 204
+
+
+def test_a_server_that_offers_no_transactions_is_not_asked_for_them(
+    api: Api, steward: Steward, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(RestClient, "offers", lambda self, endpoint: False)
+    change = {"requirements": [], "updates": [{"action": "set-properties", "updates": {"never": "x"}}]}
+    made = {"name": "u", "schema": {"type": "struct", "fields": FIELDS}}
+    assert api("admin", "POST", f"{ICE}/namespaces/remote/tables", made).status_code == 200
+    both = [{**change, "identifier": {"namespace": ["remote"], "name": name}} for name in ("t", "u")]
+    answer = api("admin", "POST", f"{ICE}/transactions/commit", {"table-changes": both})
+    assert answer.status_code == 406
+    assert "one by one" in answer.text
+    assert "never" not in api("admin", "GET", TABLE).json()["metadata"]["properties"]
+    assert api("admin", "DELETE", f"{ICE}/namespaces/remote/tables/u").status_code == 204
+
+
+def test_a_schema_evolves_there_by_a_client_that_came_here(api: Api) -> None:
+    """As newer clients send it: without the number of the last column, which older servers want."""
+    now = api("admin", "GET", TABLE).json()["metadata"]
+    fields = next(s["fields"] for s in now["schemas"] if s["schema-id"] == now["current-schema-id"])
+    wider = {
+        "type": "struct",
+        "schema-id": now["current-schema-id"] + 1,
+        "fields": [*fields, {"id": 3, "name": "w", "type": "int", "required": False}],
+    }
+    commit = {
+        "requirements": [{"type": "assert-table-uuid", "uuid": now["table-uuid"]}],
+        "updates": [
+            {"action": "add-schema", "schema": wider},
+            {"action": "set-current-schema", "schema-id": -1},
+        ],
+    }
+    answer = api("admin", "POST", TABLE, commit)
+    assert answer.status_code == 200, answer.text
+    there = api("admin", "GET", f"{LAKE}/catalogs/fed/schemas/remote/tables/t").json()["table"]
+    assert [column["name"] for column in there["columns"]] == ["id", "v", "w"]
 
 
 def test_views_of_the_other_catalog_are_there_too(api: Api) -> None:

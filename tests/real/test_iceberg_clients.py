@@ -1,9 +1,5 @@
 """Unmodified pyiceberg and DuckDB work with the Iceberg door."""
 
-import shutil
-import subprocess
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,59 +10,30 @@ from pyiceberg.exceptions import CommitFailedException, NoSuchTableError, TableA
 from pyiceberg.partitioning import PartitionField, PartitionSpec
 from pyiceberg.transforms import BucketTransform, DayTransform, IdentityTransform
 from pyiceberg.types import IntegerType, StringType
+from pyiceberg.view.metadata import SQLViewRepresentation, ViewVersion
 
 from tests.planning.forge import simple_schema
-from tests.real.conftest import ROOT
-from tests.real.iceberg_lake import IcebergLake, iceberg_lake
+from tests.real.iceberg_clients import duckdb, pyiceberg
+from tests.real.iceberg_lake import IcebergLake
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(300)]
 
-DUCKDB = ["duckdb==1.5.5", *(f"duckdb-extension-{name}==1.5.5" for name in ("iceberg", "avro", "httpfs"))]
-
 
 @pytest.fixture(scope="module")
-def lake(tmp_path_factory: pytest.TempPathFactory) -> Iterator[IcebergLake]:
-    with iceberg_lake(tmp_path_factory.mktemp("lake")) as lake:
-        yield lake
-
-
-@pytest.fixture(scope="module")
-def duckdb_python() -> Path:
-    """The Python of an environment that has DuckDB and its extensions; made once and kept."""
-    home = ROOT / ".cache" / "duckdb-client"
-    python, complete = home / "bin" / "python", home / "duckdb-1.5.5"
-    if not complete.exists():
-        uv = shutil.which("uv")
-        assert uv is not None, "uv makes the environment of the client: install uv"
-        subprocess.run([uv, "venv", "-q", "--clear", "--python", sys.executable, home], check=True)
-        subprocess.run([uv, "pip", "install", "-q", "--python", python, *DUCKDB], check=True)
-        complete.touch()
-    return python
-
-
-def client(lake: IcebergLake, **more: str) -> RestCatalog:
-    id, secret = lake.token.removeprefix("hg_").split("_", 1)
-    given = {
-        "uri": lake.uri,
-        "warehouse": lake.warehouse,
-        "credential": f"{id}:{secret}",
-        "oauth2-server-uri": f"{lake.uri}/v1/oauth/tokens",
-        "py-io-impl": "pyiceberg.io.pyarrow.PyArrowFileIO",
-        **more,
-    }
-    return RestCatalog("lake", **given)
+def lake(shared_lake: IcebergLake) -> IcebergLake:
+    return shared_lake
 
 
 @pytest.fixture(scope="module")
 def own(lake: IcebergLake) -> RestCatalog:
     """Plans by itself."""
-    return client(lake)
+    return pyiceberg(lake)
 
 
 @pytest.fixture(scope="module")
 def srv(lake: IcebergLake) -> RestCatalog:
     """Lets the server plan."""
-    return client(lake, **{"scan-planning-mode": "server"})
+    return pyiceberg(lake, **{"scan-planning-mode": "server"})
 
 
 SCHEMA = simple_schema(("id", IntegerType()), ("region", StringType()))
@@ -126,11 +93,16 @@ def test_pyiceberg_branches_tags_and_transactions(
     table.manage_snapshots().create_branch(snapshot.snapshot_id, "dev").commit()
     table.append(rows((2, "b")), branch="dev")
     assert len(read(lake, own, srv, "refs")) == 1
+    for name, expected in (("first", 1), ("dev", 2), ("main", 1)):
+        for catalog in (own, srv):
+            assert catalog.load_table("s.refs").scan().use_ref(name).to_arrow().num_rows == expected
     with own.load_table("s.refs").transaction() as transaction:
         transaction.set_properties(owner="me")
         transaction.append(rows((3, "c")))
     assert own.load_table("s.refs").properties["owner"] == "me"
     assert len(read(lake, own, srv, "refs")) == 2
+    table.refresh().manage_snapshots().remove_tag("first").remove_branch("dev").commit()
+    assert list(own.load_table("s.refs").metadata.refs) == ["main"]
 
 
 def test_pyiceberg_is_told_of_conflicts_and_of_what_is_missing(own: RestCatalog) -> None:
@@ -163,33 +135,36 @@ def test_pyiceberg_works_with_nested_namespaces(own: RestCatalog) -> None:
     own.drop_namespace(("deep",))
 
 
-SCRIPT = """
-import sys
-from pathlib import Path
-import duckdb, duckdb_extension_iceberg, duckdb_extension_avro, duckdb_extension_httpfs
-endpoint, token = sys.argv[1:3]
-db = duckdb.connect(config={"allow_unsigned_extensions": "true"})
-for module in (duckdb_extension_httpfs, duckdb_extension_avro, duckdb_extension_iceberg):
-    found = next(Path(module.__file__).parent.glob("extensions/*/*.duckdb_extension"))
-    db.execute(f"LOAD '{found}'")
-db.execute(f"CREATE SECRET (TYPE iceberg, TOKEN '{token}')")
-db.execute(f"ATTACH 'lake.cat' AS l (TYPE iceberg, ENDPOINT '{endpoint}', ACCESS_DELEGATION_MODE 'none')")
-for statement in sys.stdin.read().split(";"):
-    if statement.strip():
-        print(db.execute(statement).fetchall())
-"""
+def test_pyiceberg_makes_a_table_of_the_third_version_and_says_that_it_cannot_write_it(
+    own: RestCatalog,
+) -> None:
+    table = own.create_table("s.third", SCHEMA, properties={"format-version": "3"})
+    assert table.format_version == 3
+    with pytest.raises(ValueError, match="Cannot write manifest for table version: 3"):
+        table.append(rows((1, "a")))
+    assert own.load_table("s.third").snapshots() == []
 
 
-def duckdb(python: Path, lake: IcebergLake, sql: str) -> list[str]:
-    """What DuckDB answers to each statement."""
-    ran = subprocess.run(
-        [python, "-c", SCRIPT, lake.uri, lake.token], input=sql, capture_output=True, text=True, check=False
+def test_pyiceberg_makes_reads_and_drops_views(own: RestCatalog) -> None:
+    query = SQLViewRepresentation(type="sql", sql="SELECT 1 AS id", dialect="spark")
+    version = ViewVersion(
+        version_id=1,
+        schema_id=0,
+        timestamp_ms=1,
+        summary={},
+        representations=[query],
+        default_namespace=["s"],
     )
-    assert ran.returncode == 0, ran.stderr
-    return ran.stdout.splitlines()
+    made = own.create_view("s.seen", simple_schema(("id", IntegerType())), version)
+    assert ("s", "seen") in own.list_views("s")
+    loaded = own.load_view("s.seen")
+    assert loaded.metadata.view_uuid == made.metadata.view_uuid
+    assert loaded.current_version().representations[0].root.sql == "SELECT 1 AS id"
+    own.drop_view("s.seen")
+    assert not own.view_exists("s.seen")
 
 
-def test_duckdb_reads_and_writes(lake: IcebergLake, own: RestCatalog, duckdb_python: Path) -> None:
+def test_duckdb_reads_what_others_wrote(lake: IcebergLake, own: RestCatalog, duckdb_python: Path) -> None:
     spec = PartitionSpec(PartitionField(2, 1000, IdentityTransform(), "region"))
     table = own.create_table("s.duck", SCHEMA, partition_spec=spec)
     table.append(rows((1, "EU"), (2, "US")))
@@ -201,16 +176,52 @@ def test_duckdb_reads_and_writes(lake: IcebergLake, own: RestCatalog, duckdb_pyt
         lake,
         f"""SELECT id FROM l.s.duck ORDER BY id;
         SELECT count(*) FROM l.s.duck WHERE region = 'EU';
-        SELECT count(*) FROM l.s.duck AT (VERSION => {first});
-        CREATE TABLE l.s.made (id INTEGER, v VARCHAR);
-        INSERT INTO l.s.made VALUES (1, 'a'), (2, 'b'), (3, 'c');
-        DELETE FROM l.s.made WHERE id = 2;
-        UPDATE l.s.made SET v = 'z' WHERE id = 3;
-        SELECT * FROM l.s.made ORDER BY id""",
+        SELECT count(*) FROM l.s.duck AT (VERSION => {first})""",
     )
-    assert answers[:3] == ["[(1,), (3,)]", "[(2,)]", "[(2,)]"]
-    assert answers[-1] == "[(1, 'a'), (3, 'z')]"
-    assert own.load_table("s.made").scan().to_arrow().num_rows == 2
+    assert answers == ["[(1,), (3,)]", "[(2,)]", "[(2,)]"]
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_duckdb_writes_what_others_read(
+    lake: IcebergLake, own: RestCatalog, srv: RestCatalog, duckdb_python: Path, version: int
+) -> None:
+    name = f"duck{version}"
+    answers = duckdb(
+        duckdb_python,
+        lake,
+        f"""CREATE TABLE l.s.{name} (id INTEGER, v VARCHAR) WITH ('format-version'={version});
+        INSERT INTO l.s.{name} VALUES (1, 'a'), (2, 'b'), (3, 'c');
+        DELETE FROM l.s.{name} WHERE id = 2;
+        UPDATE l.s.{name} SET v = 'z' WHERE id = 3;
+        MERGE INTO l.s.{name} t USING (SELECT 1 AS id, 'm' AS v UNION ALL SELECT 4, 'n') n ON t.id = n.id
+            WHEN MATCHED THEN UPDATE SET v = n.v WHEN NOT MATCHED THEN INSERT VALUES (n.id, n.v);
+        BEGIN; INSERT INTO l.s.{name} VALUES (9, 'never'); ROLLBACK;
+        ALTER TABLE l.s.{name} ADD COLUMN w INTEGER;
+        ALTER TABLE l.s.{name} RENAME COLUMN v TO label;
+        SELECT * FROM l.s.{name} ORDER BY id""",
+    )
+    assert answers[-1] == "[(1, 'm', None), (3, 'z', None), (4, 'n', None)]"
+    assert own.load_table(f"s.{name}").format_version == version
+    assert read(lake, own, srv, name) == [(1, "m", None), (3, "z", None), (4, "n", None)]
+    first = own.load_table(f"s.{name}").snapshots()[0].snapshot_id
+    assert len(read(lake, own, srv, name, snapshot_id=first)) == 3
+
+
+def test_duckdb_commits_to_several_tables_at_once(
+    lake: IcebergLake, own: RestCatalog, duckdb_python: Path
+) -> None:
+    duckdb(
+        duckdb_python,
+        lake,
+        """CREATE SCHEMA l.pair; CREATE TABLE l.pair.a (i INTEGER); CREATE TABLE l.pair.b (i INTEGER);
+        BEGIN; INSERT INTO l.pair.a VALUES (1); INSERT INTO l.pair.b VALUES (2); COMMIT""",
+    )
+    counts = [own.load_table(("pair", name)).scan().to_arrow().num_rows for name in ("a", "b")]
+    assert counts == [1, 1]
+    query = "/api/headgate/audit?metalake=lake&action=alter_table&object=cat.pair.{}&limit=10"
+    for name in ("a", "b"):
+        events = lake.server.must(lake.token, "GET", query.format(name))["events"]
+        assert [event["details"]["updates"] for event in events] == [["add-snapshot", "set-snapshot-ref"]]
 
 
 def test_a_day_partition_is_pruned_by_the_server(

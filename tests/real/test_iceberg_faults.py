@@ -61,6 +61,22 @@ def test_a_client_that_goes_away_leaves_nothing_half_written(lake: IcebergLake) 
     assert lake.ask("GET", TABLE).status_code == 200
 
 
+def test_clients_that_go_away_while_they_are_answered_do_not_keep_others_waiting(lake: IcebergLake) -> None:
+    parts = httpx.URL(lake.uri)
+    for method, path, body in (("GET", TABLE, b""), ("POST", f"{TABLE}/plan", b"{}")):
+        head = (
+            f"{method} /iceberg/v1/lake.cat{path} HTTP/1.1\r\nHost: {parts.host}\r\n"
+            f"Authorization: Bearer {lake.token}\r\nContent-Length: {len(body)}\r\n\r\n"
+        ).encode()
+        for wait in [True, False] * 10:
+            with socket.create_connection((parts.host, parts.port or 80), timeout=30) as client:
+                client.sendall(head + body)
+                if wait:
+                    assert client.recv(1) == b"H", "the answer has begun"
+    assert lake.ask("GET", TABLE).status_code == 200
+    assert lake.ask("POST", f"{TABLE}/plan", {}).status_code == 200
+
+
 def test_writers_from_many_connections_lose_no_change(lake: IcebergLake, tmp_path: Path) -> None:
     headers = {"Authorization": f"Bearer {lake.token}"}
     with httpx.Client(headers=headers, timeout=120) as client:

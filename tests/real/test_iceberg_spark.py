@@ -1,92 +1,39 @@
 """Unmodified Spark works with the Iceberg door, and reads the same rows whether it or the server plans."""
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.real.iceberg_lake import IcebergLake, iceberg_lake
+from tests.real.iceberg_lake import IcebergLake
+from tests.real.spark_client import MARKS, SparkClient
 
-pytestmark = [
-    pytest.mark.real,
-    pytest.mark.spark,
-    pytest.mark.slow,
-    pytest.mark.timeout(600),
-    # py4j leaves its sockets to the garbage collector.
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-]
-
-RUNTIME = "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0"
-EXTENSIONS = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
-
-
-@pytest.fixture(scope="module")
-def lake(tmp_path_factory: pytest.TempPathFactory) -> Iterator[IcebergLake]:
-    with iceberg_lake(tmp_path_factory.mktemp("lake")) as lake:
-        yield lake
-
-
-@pytest.fixture(scope="module")
-def spark(lake: IcebergLake) -> Iterator[Any]:
-    """One session with the same catalog twice: `own` plans by itself, `srv` lets the server plan."""
-    from pyspark.sql import SparkSession
-
-    builder = (
-        SparkSession.builder.master("local[2]")
-        .config("spark.jars.packages", RUNTIME)
-        .config("spark.sql.extensions", EXTENSIONS)
-        .config("spark.ui.enabled", "false")
-        .config("spark.driver.memory", "2g")
-        .config("spark.sql.shuffle.partitions", "2")
-        .config("spark.driver.host", "127.0.0.1")
-        .config("spark.driver.bindAddress", "127.0.0.1")
-        .config("spark.sql.session.timeZone", "UTC")
-    )
-    for name, mode in (("own", "client"), ("srv", "server")):
-        catalog = f"spark.sql.catalog.{name}"
-        builder = (
-            builder.config(catalog, "org.apache.iceberg.spark.SparkCatalog")
-            .config(f"{catalog}.type", "rest")
-            .config(f"{catalog}.uri", lake.uri)
-            .config(f"{catalog}.warehouse", lake.warehouse)
-            .config(f"{catalog}.token", lake.token)
-            .config(f"{catalog}.cache-enabled", "false")
-            .config(f"{catalog}.scan-planning-mode", mode)
-        )
-    session = builder.getOrCreate()
-    yield session
-    session.stop()
-
+pytestmark = MARKS
 
 Read = Callable[[str], list[Any]]
 
 
 @pytest.fixture
-def same(spark: Any, lake: IcebergLake) -> Read:
-    """The rows of a query on `{t}` read both ways, which must be the same rows; the server's plans are counted."""
+def same(spark: SparkClient) -> Read:
+    return spark.same
 
-    def read(query: str, table: str = "t") -> list[Any]:
-        own = sorted(map(tuple, spark.sql(query.format(t=f"own.s.{table}")).collect()), key=repr)
-        before = lake.plans(table)
-        srv = sorted(map(tuple, spark.sql(query.format(t=f"srv.s.{table}")).collect()), key=repr)
-        assert lake.plans(table) > before, "the server planned"
-        assert own == srv
-        return own
 
-    return read
+@pytest.fixture
+def lake(shared_lake: IcebergLake) -> IcebergLake:
+    return shared_lake
 
 
 @pytest.fixture(autouse=True)
-def clean(spark: Any) -> Iterator[None]:
+def clean(spark: SparkClient) -> Iterator[None]:
     yield
     spark.sql("DROP TABLE IF EXISTS own.s.t")
 
 
 @pytest.mark.parametrize("mode", ["merge-on-read", "copy-on-write"])
 @pytest.mark.parametrize("version", [2, 3])
-def test_rows_are_written_changed_and_read_both_ways(spark: Any, same: Read, version: int, mode: str) -> None:
+def test_rows_are_written_changed_and_read_both_ways(
+    spark: SparkClient, same: Read, version: int, mode: str
+) -> None:
     modes = ", ".join(f"'write.{what}.mode'='{mode}'" for what in ("delete", "update", "merge"))
     spark.sql(
         f"CREATE TABLE own.s.t (id int, region string, at date) USING iceberg PARTITIONED BY (region) "
@@ -121,45 +68,17 @@ def test_rows_are_written_changed_and_read_both_ways(spark: Any, same: Read, ver
 
 
 @pytest.mark.parametrize("version", [2, 3])
-def test_equality_deletes_hide_rows_both_ways(spark: Any, same: Read, version: int) -> None:
+def test_equality_deletes_hide_rows_both_ways(spark: SparkClient, same: Read, version: int) -> None:
     spark.sql(
         f"CREATE TABLE own.s.t (id int, v string) USING iceberg TBLPROPERTIES ('format-version'='{version}')"
     )
     spark.sql("INSERT INTO own.s.t VALUES (1, 'a'), (2, 'b'), (3, 'c')")
-    _delete_by_equality(spark, "own.s.t", 2)
+    spark.delete_by_equality("own.s.t", 2)
     spark.sql("INSERT INTO own.s.t VALUES (2, 'again')")
     assert same("SELECT * FROM {t}") == [(1, "a"), (2, "again"), (3, "c")]
 
 
-def _delete_by_equality(spark: Any, name: str, id: int) -> None:
-    """As a streaming writer would: Iceberg's own writer of equality deletes."""
-    jvm = spark._jvm
-    table = jvm.org.apache.iceberg.spark.Spark3Util.loadIcebergTable(spark._jsparkSession, name)
-    columns = spark.sparkContext._gateway.new_array(jvm.java.lang.String, 1)
-    columns[0] = "id"
-    schema = table.schema().select(columns)
-    ids = spark.sparkContext._gateway.new_array(jvm.int, 1)
-    ids[0] = table.schema().findField("id").fieldId()
-    factory = (
-        getattr(jvm.org.apache.iceberg.data, "GenericFileWriterFactory$Builder")(table)
-        .deleteFileFormat(jvm.org.apache.iceberg.FileFormat.PARQUET)
-        .equalityFieldIds(ids)
-        .equalityDeleteRowSchema(schema)
-        .build()
-    )
-    path = f"{table.location()}/data/equality-{id}.parquet"
-    out = jvm.org.apache.iceberg.encryption.EncryptedFiles.plainAsEncryptedOutput(
-        table.io().newOutputFile(path)
-    )
-    writer = factory.newEqualityDeleteWriter(out, table.spec(), None)
-    record = jvm.org.apache.iceberg.data.GenericRecord.create(schema)
-    record.setField("id", id)
-    writer.write(record)
-    writer.close()
-    table.newRowDelta().addDeletes(writer.toDeleteFile()).commit()
-
-
-def test_schema_and_partitioning_evolve(spark: Any, same: Read) -> None:
+def test_schema_and_partitioning_evolve(spark: SparkClient, same: Read) -> None:
     spark.sql("CREATE TABLE own.s.t (id int, name string, at timestamp) USING iceberg")
     spark.sql("INSERT INTO own.s.t VALUES (1, 'a', TIMESTAMP'2024-01-01 00:00:00')")
     spark.sql("ALTER TABLE own.s.t ADD COLUMN extra struct<x: int>")
@@ -177,7 +96,7 @@ def test_schema_and_partitioning_evolve(spark: Any, same: Read) -> None:
     assert same("SELECT * FROM {t} WHERE id = 3") == [(3, None, None)]
 
 
-def test_branches_tags_and_time_travel(spark: Any, same: Read) -> None:
+def test_branches_tags_and_time_travel(spark: SparkClient, same: Read) -> None:
     spark.sql("CREATE TABLE own.s.t (id int) USING iceberg")
     spark.sql("INSERT INTO own.s.t VALUES (1)")
     spark.sql("ALTER TABLE own.s.t CREATE TAG first")
@@ -195,7 +114,7 @@ def test_branches_tags_and_time_travel(spark: Any, same: Read) -> None:
     spark.sql("ALTER TABLE own.s.t DROP BRANCH dev")
 
 
-def test_views_are_made_read_replaced_and_dropped(spark: Any, lake: IcebergLake) -> None:
+def test_views_are_made_read_replaced_and_dropped(spark: SparkClient, lake: IcebergLake) -> None:
     spark.sql("CREATE TABLE own.s.t (id int, v string) USING iceberg")
     spark.sql("INSERT INTO own.s.t VALUES (1, 'a'), (2, 'b')")
     spark.sql("CREATE VIEW own.s.w AS SELECT id FROM own.s.t WHERE v = 'a'")
@@ -210,7 +129,7 @@ def test_views_are_made_read_replaced_and_dropped(spark: Any, lake: IcebergLake)
     assert spark.sql("SHOW VIEWS IN own.s").collect() == []
 
 
-def test_large_plans_are_fetched_in_tasks(spark: Any, same: Read, lake: IcebergLake, tmp_path: Path) -> None:
+def test_large_plans_are_fetched_in_tasks(spark: SparkClient, same: Read, lake: IcebergLake) -> None:
     spark.sql(
         "CREATE TABLE own.s.t (id int, p int) USING iceberg PARTITIONED BY (p) "
         "TBLPROPERTIES ('write.spark.fanout.enabled'='false', 'write.distribution-mode'='range')"
@@ -221,7 +140,7 @@ def test_large_plans_are_fetched_in_tasks(spark: Any, same: Read, lake: IcebergL
     assert lake.plans("t") >= before + 3, "one plan and two tasks"
 
 
-def test_what_is_missing_is_told_so_by_spark(spark: Any, lake: IcebergLake) -> None:
+def test_what_is_missing_is_told_so_by_spark(spark: SparkClient, lake: IcebergLake) -> None:
     spark.sql("CREATE TABLE own.s.t (id int) USING iceberg")
     with pytest.raises(Exception, match="TABLE_OR_VIEW_NOT_FOUND"):
         spark.sql("SELECT * FROM own.s.missing").collect()

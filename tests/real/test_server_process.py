@@ -1,6 +1,8 @@
 """A real server process: what it opens, what it refuses, how it stops, and what its logs keep to themselves."""
 
 import socket
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -55,6 +57,28 @@ def test_development_mode_does_not_answer_through_a_proxy_or_another_name(tmp_pa
             {"Host": "127.0.0.1.evil.example:8090"},
         ):
             assert server.ask("ann", "GET", "/api/metalakes", headers=headers).status_code == 403
+
+
+def test_a_client_that_offers_another_protocol_is_answered_in_this_one(tmp_path: Path) -> None:
+    offer = {"Connection": "Upgrade, HTTP2-Settings", "Upgrade": "h2c", "HTTP2-Settings": "AAEAAEAA"}
+    with running(tmp_path, "--dev") as server:
+        made = server.ask("admin", "POST", "/api/metalakes", {"name": "lake"}, headers=offer)
+        assert made.status_code == 200, "the body was read, not taken for the other protocol's"
+        assert server.ask("admin", "GET", "/api/metalakes/lake").status_code == 200
+        head = b"GET /health/live HTTP/1.1\r\nHost: localhost\r\nX-Slow: "
+        with socket.create_connection((httpx.URL(server.url).host, httpx.URL(server.url).port or 80)) as slow:
+            slow.sendall(head)
+            time.sleep(0.2)
+            slow.sendall(b"1\r\nUpgrade: h2c\r\nConnection: close\r\n\r\n")
+            assert slow.recv(64).startswith(b"HTTP/1.1 200"), (
+                "a request that comes in parts stays one request"
+            )
+
+
+def test_a_server_loads_what_is_large_only_when_it_is_needed() -> None:
+    asked = "import sys, headgate.cli.process, headgate.doors.app; print(*sys.modules)"
+    ran = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
+    assert {"psycopg", "pymysql", "jwt", "numba", "pandas", "pyspark"}.isdisjoint(ran.stdout.split())
 
 
 def test_a_port_that_is_taken_is_said_plainly(tmp_path: Path) -> None:

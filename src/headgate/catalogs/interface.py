@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
+from typing import Any, Final, Generic, Protocol, TypeGuard, TypeVar, runtime_checkable
 
 import msgspec
 
@@ -95,7 +95,7 @@ class TableCatalog(Catalog, Protocol):
     def alter_table(self, at: Place, changes: tuple[TableChange, ...]) -> Staged[LoadedTable]:
         """Prepare changes of a table. A new name needs nothing here where names are kept in the object rows."""
 
-    def drop_table(self, at: Place, *, purge: bool) -> Staged[LoadedTable]:
+    def drop_table(self, at: Place, *, purge: bool) -> Staged[None]:
         """Prepare to forget a table; `purge` deletes its files as well, once it is forgotten."""
 
     def partitions(self, at: Place) -> list[Partition]:
@@ -105,6 +105,9 @@ class TableCatalog(Catalog, Protocol):
 @runtime_checkable
 class IcebergCatalog(TableCatalog, Protocol):
     """A catalog whose tables and views are Iceberg documents, so that Iceberg's own clients can work with them."""
+
+    properties: dict[str, str]
+    """As they were declared, secrets included."""
 
     def document(self, at: Place) -> Document:
         """The current document of a table or view."""
@@ -117,6 +120,9 @@ class IcebergCatalog(TableCatalog, Protocol):
 
     def own_folders(self, document: Document) -> tuple[str, ...]:
         """Where the files of a table may lie, in the one spelling of `locations.normal`."""
+
+    def given_folders(self, document: Document) -> tuple[str, ...]:
+        """The folders of a table that clients may be given access to, because nothing else lies in them."""
 
     def new_document(self, at: Place, definition: dict[str, Any]) -> Document:
         """What a table or view made from a create request would be; nothing is written."""
@@ -137,3 +143,24 @@ class IcebergCatalog(TableCatalog, Protocol):
 
     def drop_view(self, at: Place) -> None:
         """Remove a view from the system behind the catalog."""
+
+
+_kinds: Final[dict[tuple[type, type], bool]] = {}
+"""Remembered by class: to compare all methods for every request would cost more than the request."""
+
+
+def holds_tables(catalog: Catalog) -> TypeGuard[TableCatalog]:
+    """Whether a catalog holds tables."""
+    return _is(catalog, TableCatalog)
+
+
+def holds_documents(catalog: Catalog) -> TypeGuard[IcebergCatalog]:
+    """Whether the tables of a catalog are Iceberg documents."""
+    return _is(catalog, IcebergCatalog)
+
+
+def _is(catalog: Catalog, kind: type) -> bool:
+    key = (type(catalog), kind)
+    if key not in _kinds:
+        _kinds[key] = isinstance(catalog, kind)
+    return _kinds[key]

@@ -64,3 +64,9 @@ def normal(place: str) -> str:
         if place.startswith(alias):
             return "s3://" + place.removeprefix(alias)
     return place
+
+
+def more_places(properties: dict[str, str]) -> list[str]:
+    """The property `allowed-locations`: folders besides a catalog's own in which its tables may lie."""
+    listed = [text.strip() for text in properties.get("allowed-locations", "").split(",")]
+    return [checked_warehouse(text) for text in listed if text]

@@ -9,9 +9,9 @@ from headgate.catalogs.iceberg.places import check_document
 from headgate.catalogs.iceberg.storage import Storage
 from headgate.catalogs.interface import Document, Namespace, Place, Staged
 from headgate.catalogs.kept import Kept
-from headgate.catalogs.locations import GOVERNED, checked_warehouse, inside, normal, segment
+from headgate.catalogs.locations import GOVERNED, checked_warehouse, inside, more_places, normal, segment
 from headgate.model import tables as t
-from headgate.model.errors import ConnectionFailed, HeadgateError, IllegalArgument
+from headgate.model.errors import ConnectionFailed, Damaged, HeadgateError, IllegalArgument
 from headgate.model.objects import ObjectType, clip
 from headgate.store import Store, pointers
 
@@ -21,6 +21,9 @@ _VERSION_DIGITS: Final = 5
 
 _FORMATS: Final = {ObjectType.TABLE: table_metadata, ObjectType.VIEW: view_metadata}
 """How documents of each type are made, checked and changed."""
+
+_VERSIONS: Final = {ObjectType.TABLE: (1, 2, 3), ObjectType.VIEW: (1,)}
+"""The format versions that can be served."""
 
 
 class Native(Kept):
@@ -40,8 +43,9 @@ class Native(Kept):
         self.store = store
         self.warehouse = checked_warehouse(chosen)
         self.folder = f"{self.warehouse}/{folder}"
-        self.allowed = (self.folder, *_more_places(properties))
+        self.allowed = (self.folder, *more_places(properties))
         """Where tables may lie: the catalog's own folder, and what its owner declared besides."""
+        self.properties = properties
         self.storage = Storage(properties)
 
     def test(self) -> None:
@@ -67,7 +71,15 @@ class Native(Kept):
 
     def document(self, at: Place) -> Document:
         location = self._pointer(at)
-        return Document(location, self.storage.read(location))
+        found = self.storage.read(location)
+        if found.get("format-version") not in _VERSIONS[at.type] or not isinstance(
+            found.get("location"), str
+        ):
+            raise Damaged(
+                f"the metadata file of {at.type} '{clip(at.name)}' is damaged",
+                hint="restore it from a backup",
+            )
+        return Document(location, found)
 
     def own_folders(self, document: Document) -> tuple[str, ...]:
         return (_place(document.metadata),)
@@ -75,6 +87,14 @@ class Native(Kept):
     def governed_folder(self, document: Document) -> str:
         own = self.folder.removeprefix(f"{self.warehouse}/")
         return f"{self.warehouse}/{GOVERNED}/{own}/{uuid.UUID(document.metadata['table-uuid']).hex}"
+
+    def given_folders(self, document: Document) -> tuple[str, ...]:
+        # Asked anew each time: a place that the catalog's owner has taken back is given to nobody any more.
+        return tuple(
+            place
+            for place in self.own_folders(document)
+            if any(inside(place, folder) for folder in self.allowed)
+        )
 
     def new_document(self, at: Place, definition: Json) -> Document:
         id = uuid.uuid4()
@@ -184,8 +204,7 @@ class Native(Kept):
         return Staged(told, staged.commit, staged.abandon, staged.finish)
 
     def _pointer(self, at: Place) -> str:
-        with self.store.read() as read:
-            location = pointers.location(read, at.object)
+        location = pointers.location(self.store, at.object)
         if location is None:
             raise HeadgateError(
                 f"{at.type} '{clip(at.name)}' has no metadata", hint="drop it and create it again"
@@ -228,9 +247,3 @@ def _version(location: str) -> int:
     """The number of a metadata file; one that another writer named otherwise starts anew."""
     number = location.rpartition("/")[2].partition("-")[0]
     return int(number) if number.isdigit() else 0
-
-
-def _more_places(properties: dict[str, str]) -> list[str]:
-    """The property `allowed-locations`: further folders for tables that bring their location or are registered."""
-    listed = [text.strip() for text in properties.get("allowed-locations", "").split(",")]
-    return [checked_warehouse(text) for text in listed if text]

@@ -2,19 +2,22 @@
 
 import uuid
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from headgate.catalogs.iceberg import descriptions, partitions
 from headgate.catalogs.iceberg.places import PLACES
+from headgate.catalogs.iceberg.schema import highest_id
 from headgate.catalogs.iceberg.storage import Storage
 from headgate.catalogs.interface import Document, Namespace, Place, Staged
-from headgate.catalogs.locations import GOVERNED, normal
+from headgate.catalogs.locations import GOVERNED, inside, more_places, normal
 from headgate.catalogs.rest_client import RestClient, segment
 from headgate.model import tables as t
-from headgate.model.errors import Damaged, IllegalArgument
+from headgate.model.errors import Damaged, IllegalArgument, Unsupported
 from headgate.model.objects import ObjectType
 
 Json = dict[str, Any]
+
+_TRANSACTION: Final = "POST /v1/{prefix}/transactions/commit"
 
 
 class RestIceberg:
@@ -28,7 +31,9 @@ class RestIceberg:
 
     def __init__(self, properties: dict[str, str]) -> None:
         self.client = RestClient(properties)
+        self.properties = properties
         self.storage = Storage(properties)
+        self.allowed = more_places(properties)
 
     def test(self) -> None:
         self.client.check()
@@ -141,12 +146,20 @@ class RestIceberg:
         above = normal(document.metadata["location"]).rstrip("/").rpartition("/")[0]
         return f"{above}/{GOVERNED}/{uuid.UUID(document.metadata['table-uuid']).hex}"
 
+    def given_folders(self, document: Document) -> tuple[str, ...]:
+        """The table's own place, if this catalog's owner vouches that the other server keeps tables apart there."""
+        place = normal(document.metadata["location"]).rstrip("/")
+        return (place,) if any(inside(place, folder) for folder in self.allowed) else ()
+
     def new_document(self, at: Place, definition: Json) -> Document:
         body = {**_present(definition), "name": at.name, "stage-create": True}
         return _document(self.client.ask("POST", self._kind(at), at.type, body))
 
     def create_document(self, at: Place, definition: Json) -> Staged[Document]:
         body = {**_present(definition), "name": at.name}
+        if at.type is ObjectType.TABLE:
+            # May be left out, but not every server believes that.
+            body["stage-create"] = False
         return Staged(_document(self.client.ask("POST", self._kind(at), at.type, body)))
 
     def register_document(self, at: Place, location: str) -> Staged[Document]:
@@ -158,10 +171,21 @@ class RestIceberg:
     def commit_document(
         self, at: Place, requirements: Sequence[Json], updates: Sequence[Json]
     ) -> Staged[Document]:
-        body: Json = {"requirements": list(requirements), "updates": list(updates)}
-        if at.type is ObjectType.TABLE:
-            body["identifier"] = _identifier(at)
+        body = self._commit(at, requirements, updates)
         return Staged(_document(self.client.ask("POST", self._path(at), at.type, body)))
+
+    def commit_together(
+        self, changes: Sequence[tuple[Place, Sequence[Json], Sequence[Json]]]
+    ) -> list[Staged[Document]]:
+        """Commit to several tables, all or none of them: in one call, as only the other server can promise that."""
+        if not self.client.offers(_TRANSACTION):
+            raise Unsupported(
+                "the catalog behind this one cannot change several tables together",
+                hint="commit to them one by one",
+            )
+        body = {"table-changes": [self._commit(*change) for change in changes]}
+        self.client.ask("POST", "/transactions/commit", ObjectType.TABLE, body)
+        return [Staged(self.document(at)) for at, _, _ in changes]
 
     def rename(self, at: Place, to: Place) -> None:
         body = {"source": _identifier(at), "destination": _identifier(to)}
@@ -178,6 +202,19 @@ class RestIceberg:
     def _path(self, at: Place) -> str:
         return f"{self._kind(at)}/{segment(at.name)}"
 
+    def _commit(self, at: Place, requirements: Sequence[Json], updates: Sequence[Json]) -> Json:
+        if at.type is not ObjectType.TABLE:
+            return {"requirements": list(requirements), "updates": list(updates)}
+        if any(_lacks_last_column(update) for update in updates):
+            # Newer clients no longer send it, older servers still ask for it.
+            before = self.document(at).metadata["last-column-id"] if at.object else 0
+            updates = [_with_last_column(update, before) for update in updates]
+        return {
+            "identifier": _identifier(at),
+            "requirements": list(requirements),
+            "updates": list(updates),
+        }
+
     def _every(self, path: str, key: str, about: ObjectType, query: dict[str, str]) -> list[Any]:
         """All pages of a list."""
         found: list[Any] = []
@@ -191,6 +228,20 @@ class RestIceberg:
             if len(found) > 1_000_000:
                 raise IllegalArgument("the catalog lists more than a million names")
         return found
+
+
+def _lacks_last_column(update: Json) -> bool:
+    return update.get("action") == "add-schema" and "last-column-id" not in update
+
+
+def _with_last_column(update: Json, before: int) -> Json:
+    if not _lacks_last_column(update):
+        return update
+    try:
+        return {**update, "last-column-id": max(before, highest_id(update["schema"]))}
+    except (KeyError, TypeError):
+        # What is no schema is for the other server to refuse.
+        return update
 
 
 def _identifier(at: Place) -> Json:

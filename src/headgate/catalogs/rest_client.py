@@ -37,6 +37,7 @@ class RestClient:
         # Redirects are not followed: what answers is what was declared.
         self._http = httpx.Client(timeout=_TIMEOUT, follow_redirects=False)
         self._prefix: str | None = None
+        self._endpoints: frozenset[str] | None = None
         self._separator = _SEPARATOR
         self._starting = threading.Lock()
 
@@ -55,6 +56,11 @@ class RestClient:
         """A namespace as a query parameter."""
         self._start()
         return unquote(self._separator).join(levels)
+
+    def offers(self, endpoint: str) -> bool:
+        """Whether the catalog can do this; one that does not list what it can do has all that the protocol began with."""
+        self._start()
+        return self._endpoints is None or endpoint in self._endpoints
 
     def ask(self, method: str, path: str, about: ObjectType, body: Any = None, **query: str) -> Any:
         """The answer to a request below the catalog's prefix; None where there is no body."""
@@ -80,6 +86,8 @@ class RestClient:
                 told = _told(self._send("GET", f"{self._uri}/v1/config", None, query), ObjectType.CATALOG)
                 settings = {**(told.get("defaults") or {}), **(told.get("overrides") or {})}
                 prefix = str(settings.get("prefix") or "").strip("/")
+                listed = told.get("endpoints")
+                self._endpoints = None if listed is None else frozenset(map(str, listed))
                 self._separator = str(settings.get("namespace-separator") or _SEPARATOR)
                 self._prefix = f"{self._uri}/v1/{prefix}" if prefix else f"{self._uri}/v1"
             return self._prefix

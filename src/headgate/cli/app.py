@@ -10,10 +10,12 @@ from headgate import __version__
 from headgate.cli import (
     audit,
     catalog,
+    classify,
     decisions,
     governance,
     grants,
     group,
+    lens,
     metalake,
     owner,
     policy,
@@ -44,11 +46,12 @@ for _noun in (token, metalake, catalog, schema, table, user, group, role):
     app.add_typer(_noun.app)
 app.add_typer(grants.grant)
 app.add_typer(grants.revoke)
-for _noun in (owner, tag, policy, audit, sync):
+for _noun in (owner, tag, policy, audit, sync, lens):
     app.add_typer(_noun.app)
 decisions.register(app)
 governance.register(app)
 trials.register(app)
+classify.register(app)
 
 
 def _version(asked: bool) -> None:

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from headgate.cli import output
+from headgate.cli import output, reconcile
 from headgate.cli.command import command, group
 from headgate.cli.output import Format
 from headgate.cli.session import Session
@@ -50,6 +50,9 @@ def tail(session: Session, limit: Limit = 20, follow: Follow = True) -> None:
             return
         limit = 1000
         time.sleep(1)
+
+
+command(app, "reconcile")(reconcile.reconcile)
 
 
 def _events(session: Session, *, denied: bool = False, **asked: Any) -> list[dict[str, Any]]:

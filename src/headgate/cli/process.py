@@ -17,6 +17,7 @@ from headgate import logs
 from headgate.cli.failure import Failure, Usage
 from headgate.cli.output import console
 from headgate.doors.authentication.simple import is_loopback
+from headgate.doors.protocol import HttpProtocol
 from headgate.settings import HANDOVER, Settings
 from headgate.store import Store
 from headgate.worker import process as worker
@@ -81,8 +82,7 @@ def _serve(settings: Settings, listening: socket.socket) -> None:
         "headgate.doors.app:from_environment",
         factory=True,
         workers=settings.workers,
-        # h11 takes any method; Gravitino's client says goodbye with one of its own.
-        http="h11",
+        http=HttpProtocol,
         ws="none",
         log_config=None,
         access_log=False,

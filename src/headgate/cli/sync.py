@@ -17,6 +17,7 @@ from headgate.cli.output import Format
 from headgate.cli.session import Session
 from headgate.cli.sync_reports import Drift, clashes, difference, failed, plan_shown, results, snapshot_text
 from headgate.cli.sync_requests import age, question, send
+from headgate.cli.sync_spark import compared
 
 app = group("sync", "Policies of other systems: fetch, compare, push, keep in step.")
 
@@ -63,10 +64,27 @@ def fetch(
 
 
 @command(app, "diff")
-def diff(session: Session, source: From, target: To, principals: Names = None) -> None:
+def diff(
+    session: Session,
+    source: From,
+    target: To,
+    principals: Names = None,
+    spark: Annotated[bool, typer.Option("--spark", help="Compare on Spark, for large systems.")] = False,
+    spark_master: Annotated[
+        str | None, typer.Option("--spark-master", help="Compare on this cluster (default local[*]).")
+    ] = None,
+    spark_remote: Annotated[
+        str | None, typer.Option("--spark-remote", help="Compare on this Spark Connect server: sc://…")
+    ] = None,
+) -> None:
     """Show what differs, and who would gain or lose what if the target became as the source. Ends with 1 if any does."""
     body = question(source, target, principals)
-    found = send(session, "diff", body, f"comparing {source} with {target}")["difference"]
+    if spark_master and spark_remote:
+        raise Usage("Spark runs in one place", "give --spark-master or --spark-remote")
+    if spark or spark_master or spark_remote:
+        found = compared(session, body, spark_master, spark_remote)
+    else:
+        found = send(session, "diff", body, f"comparing {source} with {target}")["difference"]
     difference(found, source, target, session.format)
     if not found["same"]:
         raise typer.Exit(1)

@@ -226,6 +226,7 @@ class Op(enum.Enum):
     # beyond Gravitino: asking about somebody else, and reading the audit
     ASK = Operation(_T.METALAKE, any_of(_METALAKE, has(P.MANAGE_GRANTS), _SELF))
     READ_AUDIT = Operation(_T.METALAKE, _METALAKE)
+    MANAGE_LENSES = Operation(_T.METALAKE, _METALAKE)
 
     # policies of other systems: of one metalake, and of every system that the server knows
     SYNC_METALAKE = Operation(_T.METALAKE, _METALAKE)

@@ -35,6 +35,11 @@ class Shape:
         text = msgspec.json.encode((self.schema.to_json()["fields"], past))
         return hashlib.sha256(text).hexdigest()
 
+    @cached_property
+    def lost(self) -> frozenset[int]:
+        """The columns that the table had once; files written then still hold them."""
+        return frozenset(id for ids in self.former.values() for id in ids) - self.schema.by_id.keys()
+
     def ids(self, path: Path) -> tuple[int, ...] | None:
         """The columns that a name means: the one that has it now, and those that had it and go by another name.
 

@@ -9,7 +9,6 @@ import msgspec
 
 from headgate import logs
 from headgate.doors.authentication import Authentication, Scheme, SimpleScheme
-from headgate.doors.authentication.oidc import OidcScheme
 from headgate.doors.authentication.own import OwnTokenScheme
 from headgate.doors.authentication.simple import is_loopback
 from headgate.doors.gravitino import GravitinoDoor
@@ -49,6 +48,9 @@ def schemes(settings: Settings, steward: Steward) -> list[Scheme]:
     """The ways to prove who one is, as configured. Without any setting: Headgate's own tokens only."""
     accepted: list[Scheme] = [OwnTokenScheme(steward.tokens)]
     if settings.oidc:
+        # Cryptography is large: only a server that trusts an issuer needs it.
+        from headgate.doors.authentication.oidc import OidcScheme
+
         accepted.append(OidcScheme(settings.oidc))
     if settings.dev:
         accepted.append(SimpleScheme())

@@ -24,6 +24,12 @@ class JobFailed(HeadgateError):
 
 def job_failed(error: Exception, sources: Collection[str]) -> JobFailed:
     """The failure of a job, from what Spark or its client raised."""
+    text = str(error)
+    return JobFailed(causes_of(error), tuple(path for path in sources if path in text))
+
+
+def causes_of(error: Exception) -> tuple[str, ...]:
+    """The names of an error of Spark's and of what caused it."""
     causes = [type(error).__name__]
     condition = getattr(error, "getCondition", None)
     name = condition() if condition is not None else None
@@ -35,5 +41,4 @@ def job_failed(error: Exception, sources: Collection[str]) -> JobFailed:
         if cause not in causes:
             causes.append(cause)
         java = java.getCause()
-    text = str(error)
-    return JobFailed(tuple(causes), tuple(path for path in sources if path in text))
+    return tuple(causes)

@@ -15,7 +15,7 @@ from headgate.planning.avrofile import read_avro_file
 from headgate.planning.diskcache import DiskCache
 from headgate.planning.errors import CorruptManifestError, InvalidTableMetadataError
 from headgate.planning.manifest import SMALL_MANIFEST, decode_manifest, warm_up
-from headgate.planning.manifestlist import read_manifest_list
+from headgate.planning.manifestlist import read_manifest_list, storage_of
 from headgate.planning.render import with_tasks
 from headgate.planning.segment import ManifestFile, Segment, build_segment
 from headgate.planning.table import Spec
@@ -27,6 +27,7 @@ class ManifestIndex:
     """Everything decoded from manifests, shared by all plans of a process.
 
     INVARIANT: what is kept depends on immutable files and on nothing about whoever asks; lenses apply afterwards.
+    INVARIANT: what was read from one storage answers for that one alone: whoever declares a catalog names any storage.
     """
 
     def __init__(self, *, memory_bytes: int = 1 << 30, folder: Path | None = None, threads: int = 4) -> None:
@@ -49,7 +50,7 @@ class ManifestIndex:
 
     def manifests(self, io: FileIO, manifest_list: str) -> tuple[ManifestFile, ...]:
         """The manifests of a snapshot."""
-        key = f"list|{manifest_list}"
+        key = f"list|{storage_of(io)}|{manifest_list}"
         return self.keep(
             key, lambda: read_manifest_list(io, manifest_list), lambda found: 1024 * len(found) + 1024
         )
@@ -131,4 +132,4 @@ def segment_key(manifest: ManifestFile, spec: Spec) -> str:
     inherited = (
         f"{manifest.content}|{manifest.sequence_number}|{manifest.added_snapshot_id}|{manifest.first_row_id}"
     )
-    return f"{manifest.path}|{manifest.length}|{inherited}|{spec.fingerprint}"
+    return f"{manifest.storage}|{manifest.path}|{manifest.length}|{inherited}|{spec.fingerprint}"

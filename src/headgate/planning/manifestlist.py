@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io as streams
 from typing import Any
 
@@ -16,9 +17,16 @@ PATH, LENGTH, SPEC_ID, ADDED_SNAPSHOT_ID, PARTITIONS = 500, 501, 502, 503, 507
 ADDED_FILES, EXISTING_FILES, SEQUENCE_NUMBER, CONTENT, FIRST_ROW_ID = 504, 505, 515, 517, 520
 
 
+def storage_of(io: FileIO) -> str:
+    """Tells storages apart: the same path means another file at another endpoint, and none to other credentials."""
+    settings = repr(sorted(io.properties.items()))
+    return hashlib.blake2b(settings.encode(), digest_size=16).hexdigest()
+
+
 def read_manifest_list(io: FileIO, path: str) -> tuple[ManifestFile, ...]:
     """Read a manifest list of any format version."""
     avro = read_avro_file(io, path)
+    storage = storage_of(io)
     stream = streams.BytesIO(avro.data.tobytes())
     manifests: list[ManifestFile] = []
     try:
@@ -26,7 +34,7 @@ def read_manifest_list(io: FileIO, path: str) -> tuple[ManifestFile, ...]:
         schema = fastavro.parse_schema(avro.schema)
         for _ in range(avro.count):
             record: Any = fastavro.schemaless_reader(stream, schema, None)
-            manifests.append(_manifest_of({ids[name]: value for name, value in record.items()}))
+            manifests.append(_manifest_of(storage, {ids[name]: value for name, value in record.items()}))
     except Exception as error:  # fastavro raises whatever its decoder stumbles over
         raise CorruptManifestError(path, f"record {len(manifests)} cannot be decoded ({error})") from error
     if stream.tell() != len(avro.data):
@@ -34,10 +42,11 @@ def read_manifest_list(io: FileIO, path: str) -> tuple[ManifestFile, ...]:
     return tuple(manifests)
 
 
-def _manifest_of(record: dict[int, Any]) -> ManifestFile:
+def _manifest_of(storage: str, record: dict[int, Any]) -> ManifestFile:
     added, existing = record.get(ADDED_FILES), record.get(EXISTING_FILES)
     summaries = record.get(PARTITIONS)
     return ManifestFile(
+        storage=storage,
         path=str(record[PATH]),
         length=int(record[LENGTH]),
         spec_id=int(record[SPEC_ID]),

@@ -35,6 +35,8 @@ class ManifestFile(msgspec.Struct, frozen=True):
     first_row_id: int | None = None
     file_count: int | None = None
     partitions: tuple[PartitionSummary, ...] | None = None
+    storage: str = ""
+    """Which storage it lies in, as `manifestlist.storage_of` tells them apart."""
 
 
 class PartitionSummary(msgspec.Struct, frozen=True):

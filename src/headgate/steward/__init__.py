@@ -17,10 +17,12 @@ from headgate.steward.filesets import Filesets
 from headgate.steward.functions import Functions
 from headgate.steward.governance import Governance
 from headgate.steward.governed import Governed
+from headgate.steward.history import History
 from headgate.steward.iceberg import Documents
 from headgate.steward.jobs import JobTemplates
 from headgate.steward.kernel import Kernel
 from headgate.steward.leaves import Leaves
+from headgate.steward.lens_care import LensCare
 from headgate.steward.lenses import Lenses
 from headgate.steward.metalakes import Metalakes
 from headgate.steward.models import Models
@@ -36,11 +38,13 @@ from headgate.steward.roles import Roles
 from headgate.steward.scans import Scans
 from headgate.steward.schemas import Schemas
 from headgate.steward.shapes import Shapes
+from headgate.steward.sights import Sights
 from headgate.steward.statistics import Statistics
 from headgate.steward.syncs import Syncs
 from headgate.steward.tables import Tables
 from headgate.steward.tags import Tags
 from headgate.steward.tokens import Tokens
+from headgate.steward.vending import Vending
 from headgate.steward.views import Views
 from headgate.steward.workshop import Workshop
 from headgate.store import Store
@@ -70,16 +74,21 @@ class Steward:
         self.lenses = Lenses(self.kernel, self.shapes)
         self.tables = Tables(self.kernel, self.catalogs, self.lenses)
         self.governed = Governed(store, ManifestIndex(folder=index_folder))
-        self.reads = Reads(self.kernel, self.lenses, self.governed, Enforcement(self.kernel))
+        self.sights = Sights(store, self.shapes)
+        self.reads = Reads(self.kernel, self.lenses, self.sights, self.governed, Enforcement(self.kernel))
         self.iceberg = Documents(self.kernel, self.tables, self.reads)
         self.scans = Scans(self.iceberg)
-        self.workshop = Workshop(self.kernel, self.shapes, self.reads.sights)
+        self.workshop = Workshop(self.kernel, self.sights)
+        self.care = LensCare(self.kernel, self.sights, self.governed)
+        self.iceberg.changed = self.care.changed
+        self.vending = Vending(self.iceberg)
         self.partitions = Partitions(self.tables)
         self.statistics = Statistics(self.kernel, self.lenses)
         self.principals = Principals(self.kernel)
         self.roles = Roles(self.kernel)
         self.owners = Owners(self.kernel)
         self.questions = Questions(self.kernel)
+        self.history = History(self.kernel)
         self.tags = Tags(self.kernel, self._columns)
         self.governance = Governance(self.kernel, self.shapes)
         self.outlook = Outlook(self.kernel, self.governance, self.shapes)
@@ -95,9 +104,20 @@ class Steward:
     def close(self) -> None:
         """Write what is still to be written, and stop."""
         self.scans.close()
+        self.care.close()
         self.kernel.close()
         self.catalogs.registry.close()
 
-    def _columns(self, permit: Permit) -> dict[str, int]:
-        """The field ids of a table's columns, for what is assigned to columns."""
-        return self.tables.load(permit).table.fields
+    def _columns(self, permit: Permit) -> dict[str, tuple[int, ...]]:
+        """The columns of a table that the caller sees, nested ones by dotted name, for what is assigned to columns."""
+        table = self.tables.load(permit).table
+        top = {name: (id,) for name, id in table.fields.items()}
+        seen = self.lenses.of(permit, table.metadata_location)
+        hidden = seen.within(seen.lens.hidden)
+        nested = {
+            ".".join(at.path): at.ids
+            for at in seen.shape.schema.walk()
+            if len(at.path) > 1 and not at.inside and at.field.id not in hidden
+        }
+        # A column whose own name holds a dot goes before a nested one that is spelled the same.
+        return {**nested, **top}

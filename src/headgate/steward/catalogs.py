@@ -3,6 +3,7 @@
 from typing import Final
 
 from headgate.catalogs import Catalog, Registry
+from headgate.catalogs.interface import holds_documents
 from headgate.catalogs.registry import CatalogDefinition, new_folder
 from headgate.decide import Authority, Node, Op, visible
 from headgate.model.errors import AlreadyExists, IllegalArgument
@@ -16,6 +17,7 @@ from headgate.steward.permits import Permit
 from headgate.steward.updates import Updates
 from headgate.store import objects
 from headgate.store.records import ObjectRecord
+from headgate.vending import Settings
 
 _MOST_OPEN: Final = 1_000
 
@@ -81,6 +83,8 @@ class Catalogs(Containers):
             before = objects.present(tx, permit.node.id)
             properties = updates.applied_to(before.properties)
             self._keeps_fixed(before, properties)
+            if properties is not None:
+                _check_storage(self._open(before, properties), properties)
             objects.alter(tx, before, name=updates.name, comment=updates.comment, properties=properties)
             return objects.present(tx, before.id)
 
@@ -129,7 +133,8 @@ class Catalogs(Containers):
         chosen = self.registry.provider(type, provider, properties)
         # Opening checks the properties before anything is kept.
         folder = new_folder(permit.ref.metalake, name)
-        chosen.open(CatalogDefinition(folder, type, chosen.name, properties))
+        opened = chosen.open(CatalogDefinition(folder, type, chosen.name, properties))
+        _check_storage(opened, properties)
         return {"type": type.value, "provider": chosen.name, "folder": folder}
 
     def _keeps_fixed(self, record: ObjectRecord, properties: dict[str, str] | None) -> None:
@@ -153,6 +158,12 @@ class Catalogs(Containers):
                 properties,
             )
         )
+
+
+def _check_storage(catalog: Catalog, properties: dict[str, str]) -> None:
+    """What a catalog says of giving out access to its storage must make sense before it is kept."""
+    if holds_documents(catalog):
+        Settings.of(properties)
 
 
 def catalog_node(permit: Permit) -> Node:

@@ -24,9 +24,10 @@ from headgate.model.errors import Damaged, Unavailable
 from headgate.model.objects import ObjectType, clip
 from headgate.model.principals import Identity
 from headgate.planning import ManifestIndex, Plan, PlanRequest
+from headgate.planning.fingerprints import fingerprints
 from headgate.steward.planned import told
 from headgate.steward.sights import Sight
-from headgate.store import Store, ledger
+from headgate.store import Store, given_files, ledger
 from headgate.store.database import now, stored_time
 
 Json = dict[str, Any]
@@ -49,6 +50,13 @@ class NotReady(Unavailable):
         self.missing = missing
 
 
+class _Names(msgspec.Struct, frozen=True):
+    """What the governed manifests of a snapshot name: copies by their keys, files of the table itself by their paths."""
+
+    copies: list[str]
+    originals: list[str]
+
+
 class Governed:
     """The governed copies and governed metadata of all views."""
 
@@ -59,19 +67,19 @@ class Governed:
 
     # -- asked by readers ---------------------------------------------------------------------------------------
 
-    def document(self, sight: Sight, identity: Identity, also: Sequence[int] = ()) -> Document:
+    def document(self, sight: Sight, reader: Identity | None, also: Sequence[int] = ()) -> Document:
         """The governed document of a table over its current snapshot, or NotReady.
 
-        `also` are further snapshots that it shall be able to show.
+        `also` are further snapshots that it shall be able to show. Without a reader it is made ahead of time.
         """
-        self._used(sight, identity)
+        self._used(sight, reader)
         ready = ledger.snapshots(self.store, sight.object, sight.view, sight.shape)
         current = sight.metadata.get("current-snapshot-id")
         missing = 0
         for snapshot in dict.fromkeys((*also, *([] if current in (None, -1) else [current]))):
             if snapshot not in ready:
                 try:
-                    ready[snapshot] = self._govern(sight, snapshot, identity)
+                    ready[snapshot] = self._govern(sight, snapshot, reader)
                 except NotReady as waiting:
                     # All of them are asked for before anybody waits for the first.
                     missing += waiting.missing
@@ -79,9 +87,9 @@ class Governed:
             raise NotReady(missing)
         return self._document(sight, ready)
 
-    def withheld(self, sight: Sight, identity: Identity) -> Document:
+    def withheld(self, sight: Sight, reader: Identity) -> Document:
         """The governed document with as many snapshots as are ready; the others can only be planned by the server."""
-        self._used(sight, identity)
+        self._used(sight, reader)
         return self._document(sight, ledger.snapshots(self.store, sight.object, sight.view, sight.shape))
 
     def is_ready(self, sight: Sight, snapshot: int | None) -> bool:
@@ -89,7 +97,7 @@ class Governed:
         return snapshot in ledger.snapshots(self.store, sight.object, sight.view, sight.shape)
 
     def copies(
-        self, sight: Sight, snapshot: int, sources: Sequence[SourceFile], identity: Identity
+        self, sight: Sight, snapshot: int, sources: Sequence[SourceFile], reader: Identity | None
     ) -> dict[str, GovernedCopy]:
         """The copies of these files by the path of their source. NotReady if some are still to be made.
 
@@ -116,11 +124,23 @@ class Governed:
         if missing:
             if unfit:
                 ledger.anew(self.store, unfit)
-            self._used(sight, identity, fresh=True)
+            self._used(sight, reader, fresh=True)
             wanted = (ledger.Wanted(key, msgspec.json.encode(keys[key])) for key in missing)
             ledger.want(self.store, sight.object, sight.view, snapshot, sight.source, wanted)
             raise NotReady(len(missing))
         return {copy.source.path: copy for copy in made.values()}
+
+    def originals(self, sight: Sight) -> tuple[str, ...]:
+        """The files of the table itself that readers of the view are told of: of its current snapshot, and of those
+        whose governed manifests name them."""
+        named = ledger.names(self.store, sight.object, sight.view, sight.shape)
+        found: set[str] = set()
+        for names in named.values():
+            found.update(msgspec.json.decode(names, type=_Names).originals)
+        current = sight.metadata.get("current-snapshot-id")
+        if current not in (None, -1) and current not in named:
+            found.update(parted(self.plan(sight, PlanRequest()), sight)[0])
+        return tuple(sorted(found))
 
     def plan(self, sight: Sight, request: PlanRequest) -> Plan:
         """The files of the table itself that a request needs and the view lets anything through of."""
@@ -134,13 +154,18 @@ class Governed:
                 within=sight.within,
             )
 
+    def gave(self, sight: Sight, originals: Sequence[str]) -> None:
+        """Keep which of the table's own files readers of a view are given, for who compares reads with it later."""
+        if originals:
+            given_files.keep(self.store, sight.object, sight.view, fingerprints(originals))
+
     # -- inside -------------------------------------------------------------------------------------------------
 
-    def _govern(self, sight: Sight, snapshot: int, identity: Identity) -> bytes:
+    def _govern(self, sight: Sight, snapshot: int, reader: Identity | None) -> bytes:
         """Write the governed manifests of a snapshot whose copies are all there."""
         files = self.plan(sight, PlanRequest(snapshot_id=snapshot))
-        originals, sources = parted(files)
-        copies = self.copies(sight, snapshot, sources, identity)
+        originals, sources = parted(files, sight)
+        copies = self.copies(sight, snapshot, sources, reader)
         governed = govern_snapshot(
             sight.adapter.storage,
             sight.metadata,
@@ -150,7 +175,8 @@ class Governed:
             originals=frozenset(originals),
             folder=sight.folder,
         )
-        names = {"copies": sorted(c.key for c in copies.values()), "originals": sorted(originals)}
+        self.gave(sight, originals)
+        names = _Names(sorted(c.key for c in copies.values()), sorted(originals))
         return ledger.keep_snapshot(
             self.store,
             sight.object,
@@ -176,28 +202,34 @@ class Governed:
             )
         return Document(location, storage.read(location))
 
-    def _used(self, sight: Sight, identity: Identity, *, fresh: bool = False) -> None:
+    def announce(self, sight: Sight, identity: Identity) -> None:
+        """Write down a view that somebody will have, so that copies can be made for it."""
+        ledger.announce(self.store, _record(sight, identity))
+
+    def _used(self, sight: Sight, reader: Identity | None, *, fresh: bool = False) -> None:
         """Write down that somebody has the view, now and then, and whenever work for it is asked for."""
         key, time_ = (sight.object, sight.view), time.monotonic()
-        if not fresh and time_ - self._seen.get(key, -_REMEMBERED) < _REMEMBERED:
+        if reader is None or (not fresh and time_ - self._seen.get(key, -_REMEMBERED) < _REMEMBERED):
             return
         if len(self._seen) > 100_000:
             self._seen.clear()
         self._seen[key] = time_
-        ledger.used(
-            self.store,
-            ledger.ViewRecord(
-                sight.object,
-                sight.view,
-                sight.seen.lens.id,
-                sight.folder,
-                msgspec.json.encode(identity),
-                now(),
-            ),
-        )
+        ledger.used(self.store, _record(sight, reader))
 
 
-def parted(files: Plan) -> tuple[list[str], list[SourceFile]]:
+def _record(sight: Sight, identity: Identity) -> ledger.ViewRecord:
+    return ledger.ViewRecord(
+        sight.object,
+        sight.view,
+        sight.seen.lens.id,
+        sight.catalog,
+        sight.folder,
+        msgspec.json.encode(identity),
+        now(),
+    )
+
+
+def parted(files: Plan, sight: Sight, *, copy_all: bool = False) -> tuple[list[str], list[SourceFile]]:
     """The files of a plan that may be given as they are, and those of which only copies may.
 
     INVARIANT: a file with deletes is never given as it is: a delete file tells of other files.
@@ -205,7 +237,7 @@ def parted(files: Plan) -> tuple[list[str], list[SourceFile]]:
     originals: list[str] = []
     sources: list[SourceFile] = []
     for file in files.files():
-        if file.conforms and not file.deletes:
+        if file.conforms and not file.deletes and not (copy_all or sight.copies_originals):
             originals.append(file.path)
         else:
             sources.append(SourceFile(file.path, tuple(sorted(file.deletes))))

@@ -6,7 +6,9 @@ from typing import Any, Final
 
 import msgspec
 
-from headgate.catalogs.interface import Document, IcebergCatalog, Place, Staged
+from headgate.catalogs.interface import Document, IcebergCatalog, Place, Staged, holds_documents
+from headgate.catalogs.locations import normal
+from headgate.catalogs.rest import RestIceberg
 from headgate.model.errors import Conflict, IllegalArgument, Unsupported
 from headgate.model.objects import ObjectType, checked_name, clip
 from headgate.steward.kernel import Kernel
@@ -46,6 +48,8 @@ class Documents:
         self.kernel = kernel
         self.tables = tables
         self.reads = reads
+        self.changed: Callable[[int], None] = lambda object: None
+        """Told of every table that was committed to."""
 
     def load(self, permit: Permit) -> Document:
         """The whole document, for Headgate itself; what goes to a caller comes from `read`."""
@@ -57,6 +61,8 @@ class Documents:
         self.kernel.audit_read(
             permit,
             snapshot=seen.document.metadata.get("current-snapshot-id"),
+            folders=list(seen.folders) or None,
+            given=[normal(seen.document.metadata["location"])] if seen.governed else None,
             view=seen.view,
             delegated=True if seen.restrictions is not None else None,
             **circumstances.told(),
@@ -100,22 +106,9 @@ class Documents:
         for commit in commits:
             if commit.name is not None:
                 self._creatable(commit.permit, commit.name)
-        if len(commits) > 1 and any(self.adapter(commit.permit).outside for commit in commits):
-            raise Unsupported(
-                "tables that another catalog keeps cannot be changed together",
-                hint="commit to them one by one",
-            )
         for attempt in range(_TRIES):
             with ExitStack() as abandoned:
-                staged = []
-                for commit in commits:
-                    adapter = self.adapter(commit.permit)
-                    if commit.name is None:
-                        self.reads.check_writable(
-                            commit.permit, adapter.document(commit.place), commit.updates
-                        )
-                    staged.append(adapter.commit_document(commit.place, commit.requirements, commit.updates))
-                    abandoned.enter_context(Abandoned(staged[-1]))
+                staged = self._staged(commits, abandoned)
                 try:
                     with self.kernel.change(
                         *(commit.permit for commit in commits), telling=_telling(commits, staged)
@@ -124,6 +117,9 @@ class Documents:
                             change.commit(tx, self._object(tx, commit))
                         if name is not None:
                             self._named(tx, commits[0].permit, name)
+                    for commit in commits:
+                        if commit.name is None:
+                            self.changed(commit.permit.node.id)
                     return [change.result for change in staged]
                 except Conflict as conflict:
                     if conflict.about != "commit" or attempt == _TRIES - 1:
@@ -131,6 +127,21 @@ class Documents:
                     for change in staged:
                         change.abandon()
         raise AssertionError("the loop above returns or raises")
+
+    def _staged(self, commits: Sequence[Commit], abandoned: ExitStack) -> list[Staged[Document]]:
+        """Prepare the commits, which are to tables of one catalog, after all of them were found to be allowed."""
+        adapter = self.adapter(commits[0].permit)
+        for commit in commits:
+            if commit.name is None:
+                self.reads.check_writable(commit.permit, adapter.document(commit.place), commit.updates)
+        changes = [(commit.place, commit.requirements, commit.updates) for commit in commits]
+        if len(changes) > 1 and isinstance(adapter, RestIceberg):
+            return adapter.commit_together(changes)
+        staged = []
+        for change in changes:
+            staged.append(adapter.commit_document(*change))
+            abandoned.enter_context(Abandoned(staged[-1]))
+        return staged
 
     def rename(self, source: Permit, target: Permit, name: str, *others: Permit) -> None:
         """Give a table or view another name, maybe in another schema of the same catalog. Its files stay where they are."""
@@ -169,7 +180,7 @@ class Documents:
     def adapter(self, permit: Permit) -> IcebergCatalog:
         """The catalog of a permit, if its tables are Iceberg documents."""
         adapter = self.tables.adapter(permit)
-        if not isinstance(adapter, IcebergCatalog):
+        if not holds_documents(adapter):
             raise Unsupported(
                 "this catalog does not hold Iceberg tables",
                 hint="use a catalog of provider lakehouse-iceberg",

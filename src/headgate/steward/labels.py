@@ -15,8 +15,8 @@ from headgate.steward.permits import Permit
 from headgate.store import labels, objects
 from headgate.store.records import ObjectRecord
 
-Columns = Callable[[Permit], Mapping[str, int]]
-"""The columns of the table that a permit is for, by name, each with its field id."""
+Columns = Callable[[Permit], Mapping[str, tuple[int, ...]]]
+"""The columns of the table that a permit is for, by name, each with the field ids on the way to it, its own last."""
 
 _TREE: Final = LEAVES | {ObjectType.METALAKE, ObjectType.CATALOG, ObjectType.SCHEMA}
 
@@ -88,8 +88,9 @@ class Labels(Entries):
 
     def _holding(self, permit: Permit) -> dict[int, tuple[str | None, bool]]:
         """Value and whether inherited by label id. INVARIANT: the nearest assignment of a label wins."""
-        place = self._place(permit)
-        steps = [place, *((id, 0) for id, _ in reversed(permit.node.chain) if (id, 0) != place)]
+        places = self._places(permit)
+        place = places[0]
+        steps = [*places, *((id, 0) for id, _ in reversed(permit.node.chain) if (id, 0) != place)]
         found: dict[int, tuple[str | None, bool]] = {}
         for object, field in steps:
             for assigned in permit.authority.labels.get(object) or ():
@@ -97,8 +98,8 @@ class Labels(Entries):
                     found.setdefault(assigned.label, (assigned.value, (object, field) != place))
         return found
 
-    def _place(self, permit: Permit) -> tuple[int, int]:
-        """Object and field that a permit's reference names."""
+    def _places(self, permit: Permit) -> list[tuple[int, int]]:
+        """Object and field that a permit's reference names, then the columns that it lies in, from the inside out."""
         ref = permit.ref
         if ref.type not in LABELLED[self.type]:
             raise IllegalArgument(
@@ -106,17 +107,17 @@ class Labels(Entries):
                 hint=f"it can on {', '.join(sorted(LABELLED[self.type]))}",
             )
         if ref.type is not ObjectType.COLUMN:
-            return permit.node.id, 0
-        field = self.columns(msgspec.structs.replace(permit, ref=ref.parent)).get(ref.name)
-        if field is None:
+            return [(permit.node.id, 0)]
+        way = self.columns(msgspec.structs.replace(permit, ref=ref.parent)).get(ref.name)
+        if way is None:
             raise NotFound(f"column '{clip(ref.full_name)}' does not exist", about="metadata-object")
-        return permit.node.id, field
+        return [(permit.node.id, field) for field in reversed(way)]
 
     # -- assign -----------------------------------------------------------------------------------------------
 
     def assign(self, on: Permit, add: Sequence[Assign], remove: Sequence[Assign]) -> list[Assigned]:
         """Put and take labels, all of them or none. What is both put and taken with one value stays as it is."""
-        object, field = self._place(on)
+        object, field = self._places(on)[0]
         adding = {(item.permit.node.id, item.value): item for item in add}
         removing = {(item.permit.node.id, item.value): item for item in remove}
         both = adding.keys() & removing.keys()
@@ -188,6 +189,6 @@ class Labels(Entries):
         """The name that a column has now; None if it is gone, hidden, or its table cannot be read."""
         try:
             loads = self.kernel.permit(permit.identity, Op.LOAD_TABLE, table)
-            return next((name for name, id in self.columns(loads).items() if id == field), None)
+            return next((name for name, way in self.columns(loads).items() if way[-1] == field), None)
         except (NotFound, NotInUse, Forbidden):
             return None

@@ -10,14 +10,17 @@ DELEGATE: Final = "delegate"
 REFUSE: Final = "refuse"
 PROPERTY: Final = "headgate.enforce"
 """On a catalog: what is done for those who see only a part of a table."""
+ORIGINALS: Final = "headgate.originals"
+"""On a catalog: whether files that hold nothing but what may be seen are named to readers, or copied as well."""
+NAME: Final = "name"
+COPY: Final = "copy"
 TRUSTED: Final = "headgate.trusted-engines"
 """On a metalake: the users that `delegate` means, separated by commas."""
 
 
 def check_mode(properties: dict[str, str]) -> None:
     """Refuse a catalog that asks for what nobody knows to do."""
-    mode = properties.get(PROPERTY, MATERIALISE)
-    if mode not in (MATERIALISE, DELEGATE, REFUSE):
-        raise IllegalArgument(
-            f"'{PROPERTY}' is '{clip(mode)}'", hint=f"use {MATERIALISE}, {DELEGATE} or {REFUSE}"
-        )
+    for key, known in ((PROPERTY, (MATERIALISE, DELEGATE, REFUSE)), (ORIGINALS, (NAME, COPY))):
+        said = properties.get(key, known[0])
+        if said not in known:
+            raise IllegalArgument(f"'{key}' is '{clip(said)}'", hint=f"use {' or '.join(known)}")

@@ -1,6 +1,6 @@
 """Partitions of a table, as its files make them."""
 
-from headgate.catalogs.interface import IcebergCatalog
+from headgate.catalogs.interface import holds_documents
 from headgate.model.errors import NotFound, Unsupported
 from headgate.model.objects import clip
 from headgate.model.tables import Partition
@@ -20,7 +20,7 @@ class Partitions:
         found = adapter.partitions(place_of(permit))
         if view.lens.whole:
             return found
-        assert isinstance(adapter, IcebergCatalog), "other tables are seen whole or not at all"
+        assert holds_documents(adapter), "other tables are seen whole or not at all"
         specs = adapter.document(place_of(permit)).metadata.get("partition-specs", [])
         sources: seen.Sources = {}
         for field in (field for spec in specs for field in spec["fields"]):

@@ -30,6 +30,7 @@ PATIENCE: Final = 30.0
 """Seconds that a client waits for a table to be made ready before it is told to come back."""
 MOST_WAITING: Final = 16
 """How many may wait so at a time; a server whose threads all wait answers nobody."""
+_WAYS: Final = frozenset({"vended-credentials", "remote-signing"})
 
 
 class Circumstances(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -39,6 +40,11 @@ class Circumstances(msgspec.Struct, frozen=True, omit_defaults=True):
     referenced_by: str | None = None
     client: str | None = None
     """The client's own name and version."""
+
+    @property
+    def delegations(self) -> frozenset[str]:
+        """The ways of access to files that the client can use besides its own."""
+        return _WAYS.intersection(way.strip().lower() for way in (self.delegation or "").split(","))
 
     def told(self) -> dict[str, object]:
         return {key: clip(value, 500) for key, value in msgspec.to_builtins(self).items()}
@@ -65,6 +71,13 @@ class Loaded(msgspec.Struct, frozen=True):
     """Names the view if it is restricted."""
     restrictions: Json | None = None
     """What a trusted engine has to enforce by itself."""
+    folders: tuple[str, ...] = ()
+    """Where the table's own files may lie."""
+
+    @property
+    def governed(self) -> bool:
+        """Whether the document is a governed one, over what the view lets through."""
+        return self.view is not None and self.restrictions is None
 
 
 class Reads:
@@ -74,6 +87,7 @@ class Reads:
         self,
         kernel: Kernel,
         lenses: Lenses,
+        sights: Sights,
         governed: Governed,
         enforcement: Enforcement,
         *,
@@ -83,7 +97,7 @@ class Reads:
         self.lenses = lenses
         self.governed = governed
         self.enforcement = enforcement
-        self.sights = Sights(kernel.store)
+        self.sights = sights
         self.patience = patience
         self._waiting = threading.Semaphore(MOST_WAITING)
 
@@ -134,12 +148,17 @@ class Reads:
     def _load(self, permit: Permit, adapter: IcebergCatalog, circumstances: Circumstances) -> Loaded:
         document = adapter.document(place_of(permit))
         sight = self.sight(permit, document, adapter)
+        folders = adapter.own_folders(document) if permit.ref.type is ObjectType.TABLE else ()
         if sight is None:
-            return Loaded(document)
+            return Loaded(document, folders=folders)
         told = self.delegated(permit, sight)
         if told is not None:
             return Loaded(
-                Document(document.location, told.metadata), SERVER_PLANNING, sight.view, told.restrictions
+                Document(document.location, told.metadata),
+                SERVER_PLANNING,
+                sight.view,
+                told.restrictions,
+                folders,
             )
         try:
             found = self.governed.document(sight, permit.identity)
@@ -147,7 +166,7 @@ class Reads:
             if not circumstances.plans_on_server:
                 raise
             found = self.governed.withheld(sight, permit.identity)
-        return Loaded(found, SERVER_PLANNING, sight.view)
+        return Loaded(found, SERVER_PLANNING, sight.view, folders=folders)
 
     def delegated(self, permit: Permit, sight: Sight) -> restrictions.Told | None:
         """What a trusted engine is told instead of being given copies; None for everybody else.

@@ -30,7 +30,7 @@ from headgate.steward.planned import told
 from headgate.steward.reads import Circumstances
 from headgate.steward.sights import Sight
 from headgate.steward.tables import place_of
-from headgate.steward.underway import Underway
+from headgate.steward.underway import Made, Underway
 from headgate.store import keys, plans
 from headgate.store.database import stored_time
 
@@ -61,7 +61,7 @@ class Scans:
         self.patience = patience
         self._pool = ThreadPoolExecutor(8, thread_name_prefix="plans")
         self._waiting = ThreadPoolExecutor(MOST_WAITING, thread_name_prefix="waiting-plans")
-        self._running: set[Future[bytes]] = set()
+        self._running: set[Future[Made]] = set()
         self._underway = Underway(self.kernel.store)
 
     @cached_property
@@ -74,14 +74,14 @@ class Scans:
             request = PlanRequest.from_json(body or b"{}")
         work = self._begun(permit, request, circumstances)
         try:
-            return Planned("completed", None, work.result(timeout=self.patience))
+            return Planned("completed", None, work.result(timeout=self.patience).members)
         except StillRunning:
             return self._later(permit, work, body, circumstances)
 
     def poll(self, permit: Permit, id: str) -> Planned:
         """How far a plan of the caller's own is. One made under another view of the table than now is gone."""
         record = self._record(permit, id)
-        if record.view != self._view(self._current(permit)):
+        if record.view != self._view(permit, self._current(permit)):
             raise _no_plan(id)
         if record.status == "failed":
             failure = msgspec.json.decode(record.answer or b"{}", type=dict[str, Any])
@@ -120,7 +120,7 @@ class Scans:
 
     # -- inside -------------------------------------------------------------------------------------------------
 
-    def _begun(self, permit: Permit, request: PlanRequest, circumstances: Circumstances) -> "Future[bytes]":
+    def _begun(self, permit: Permit, request: PlanRequest, circumstances: Circumstances) -> "Future[Made]":
         if len(self._running) >= MOST_WAITING:
             raise e.Unavailable("too many scans are being planned", hint="retry in a moment")
         restricted = self._current(permit).sight is not None
@@ -137,45 +137,61 @@ class Scans:
         said = msgspec.json.decode(record.said, type=Circumstances)
         self._underway.resume(record, lambda: self._begun(permit, request, said))
 
-    def _plan(self, permit: Permit, request: PlanRequest, circumstances: Circumstances) -> bytes:
-        members, told = self.reads.waited(
+    def _plan(self, permit: Permit, request: PlanRequest, circumstances: Circumstances) -> Made:
+        made, told = self.reads.waited(
             permit, lambda again: self._look(again, request), LIFETIME.total_seconds()
         )
         self.kernel.audit_read(permit, **told, **circumstances.told())
-        return members
+        return made
 
-    def _look(self, permit: Permit, request: PlanRequest) -> tuple[bytes, dict[str, object]]:
-        """The members of the answer and what the audit shall know, or NotReady while copies are being made."""
+    def _look(self, permit: Permit, request: PlanRequest) -> tuple[Made, dict[str, object]]:
+        """The answer and what the audit shall know, or NotReady while copies are being made."""
         if self._underway.closed.is_set():
             raise e.Unavailable("the server is stopping", hint="plan the scan again")
         now = self._current(permit)
+        members, told = self._answer(permit, now, request)
+        return Made(members, self._view(permit, now)), told
+
+    def _answer(
+        self, permit: Permit, now: "_Current", request: PlanRequest
+    ) -> tuple[bytes, dict[str, object]]:
         if now.sight is None:
             return self._whole(permit, now, self._made(now, request))
         if self.reads.delegated(permit, now.sight) is not None:
             # The engine enforces the rest by itself, and is trusted to.
-            return self._whole(permit, now, self.governed.plan(now.sight, request))
+            members, told = self._whole(permit, now, self.governed.plan(now.sight, request))
+            return members, {**told, "delegated": True}
+        # The view shows every snapshot in the current schema: names of former ones mean nothing there, nor do columns
+        # that were dropped.
+        request = msgspec.structs.replace(request, use_snapshot_schema=False)
         if request.start_snapshot_id is None and self.governed.is_ready(
             now.sight, _snapshot(now.document.metadata, request)
         ):
             return self._whole(permit, now, self._over_governed(permit, now, request))
         files = self.governed.plan(now.sight, request)
-        originals, sources = parted(files)
-        if not sources:
+        incremental = request.start_snapshot_id is not None
+        originals, sources = parted(files, now.sight, copy_all=incremental)
+        self.governed.gave(now.sight, originals)
+        current = files.snapshot_id == now.document.metadata.get("current-snapshot-id")
+        if not sources and current:
             return self._whole(permit, now, files)
         if (
-            files.file_count > FILES_PER_TASK
-            and files.snapshot_id is not None
-            and request.start_snapshot_id is None
+            files.snapshot_id is not None
+            and not incremental
+            and (files.file_count > FILES_PER_TASK or (originals and not current))
         ):
-            # So many are given out in parts, which takes governed manifests to find them again.
+            # What is given out in parts has to be found again, and what of the table itself readers are told of must be
+            # written down where credentials for it are given: both takes governed manifests.
             self.governed.document(now.sight, permit.identity, [files.snapshot_id])
             return self._whole(permit, now, self._over_governed(permit, now, request))
+        if not sources:
+            return self._whole(permit, now, files)
         assert files.snapshot_id is not None
         copies = self.governed.copies(now.sight, files.snapshot_id, sources, permit.identity)
         members, records, size = copied(files, originals, copies, now.sight)
         return members, {
             **_said(files),
-            "view": now.view,
+            **now.places(),
             "files": len(originals) + sum(c.location is not None for c in copies.values()),
             "bytes": size,
             "records": records,
@@ -185,7 +201,7 @@ class Scans:
         """A plan whose files may all be given as they are."""
         return self._members(permit, made), {
             **_said(made),
-            "view": now.view,
+            **now.places(),
             "files": made.file_count,
             "bytes": made.total_bytes,
             "records": made.total_records,
@@ -239,7 +255,7 @@ class Scans:
             except planning.StalePlanTaskError:
                 pass
             made, task = again(sight.metadata, sight.veil, sight.within)
-            if parted(made)[1]:
+            if parted(made, sight)[1]:
                 raise planning.StalePlanTaskError
             return made, task
         return again(sight.metadata, sight.veil, sight.within)
@@ -260,7 +276,7 @@ class Scans:
         return _Current(document, adapter, self.reads.sight(permit, document, adapter))
 
     def _later(
-        self, permit: Permit, work: "Future[bytes]", body: bytes, circumstances: Circumstances
+        self, permit: Permit, work: "Future[Made]", body: bytes, circumstances: Circumstances
     ) -> Planned:
         id = secrets.token_urlsafe(24)
         record = plans.PlanRecord(
@@ -269,7 +285,7 @@ class Scans:
             permit.identity.user,
             "submitted",
             stored_time(datetime.now(UTC) + LIFETIME),
-            self._view(self._current(permit)),
+            self._view(permit, self._current(permit)),
             body,
             msgspec.json.encode(circumstances),
             self._underway.runner,
@@ -283,8 +299,14 @@ class Scans:
             raise _no_plan(id)
         return record
 
-    def _view(self, now: "_Current") -> bytes:
-        veil = Veil() if now.sight is None else Veil(lens=now.sight.view)
+    def _view(self, permit: Permit, now: "_Current") -> bytes:
+        """Stands for what the caller sees of the table and how; an engine that is trusted gets other files."""
+        if now.sight is None:
+            veil = Veil()
+        elif self.reads.delegated(permit, now.sight) is not None:
+            veil = now.sight.veil
+        else:
+            veil = Veil(lens=now.sight.view)
         return view_digest(self._key, now.document.metadata["table-uuid"], veil)
 
 
@@ -298,6 +320,13 @@ class _Current(msgspec.Struct, frozen=True):
     @property
     def view(self) -> str | None:
         return None if self.sight is None else self.sight.view
+
+    def places(self) -> dict[str, object]:
+        """Where the table's files lie and, for who sees a part of it, where what they are given does."""
+        told: dict[str, object] = {"folders": list(self.adapter.own_folders(self.document))}
+        return (
+            told if self.sight is None else {**told, "given": [normal(self.sight.folder)], "view": self.view}
+        )
 
 
 def _governed_places(sight: Sight) -> Within:

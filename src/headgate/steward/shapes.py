@@ -1,8 +1,11 @@
 """The columns of tables, now and before, as policies need them: from a table's Iceberg document, kept while it stands."""
 
+import hashlib
 from typing import Any, Final
 
-from headgate.catalogs.interface import IcebergCatalog, Place
+import orjson
+
+from headgate.catalogs.interface import Place, holds_documents
 from headgate.decide import Authority, Node
 from headgate.decide.shape import Shape
 from headgate.model.errors import HeadgateError
@@ -18,8 +21,8 @@ _MOST: Final = 50_000
 class Shapes:
     def __init__(self, catalogs: Catalogs) -> None:
         self.catalogs = catalogs
-        self._known: dict[tuple[Any, ...], Shape] = {}
-        self._at: dict[str, Shape] = {}
+        self._known: dict[bytes, Shape] = {}
+        self._at: dict[tuple[int, str], Shape] = {}
 
     def of(self, authority: Authority, table: Node, location: str | None = None) -> Shape | None:
         """The columns of a table as its catalog has it now; None if that cannot be told.
@@ -27,20 +30,19 @@ class Shapes:
         `location` is where its document lies, if that is known already. Takes no permit: what is told goes into
         decisions, never to a client.
         """
-        if location is not None and location in self._at:
-            return self._at[location]
-        levels = (authority.objects[id] for id, _ in table.chain)
-        catalog = next(level for level in levels if level.type is ObjectType.CATALOG)
+        # INVARIANT: by table as well, as another catalog's server may claim any place for its documents.
+        if location is not None and (table.id, location) in self._at:
+            return self._at[table.id, location]
         try:
-            adapter = self.catalogs.opened(catalog)
-            if not isinstance(adapter, IcebergCatalog):
+            adapter = self.catalogs.opened(catalog_of(authority, table))
+            if not holds_documents(adapter):
                 return None
             document = adapter.document(place(authority, table))
         except HeadgateError:
             return None
         shape = self.read(document.metadata)
         if shape is not None and document.location is not None:
-            self._keep(self._at, document.location, shape)
+            self._keep(self._at, (table.id, document.location), shape)
         return shape
 
     def read(self, metadata: Json) -> Shape | None:
@@ -48,8 +50,8 @@ class Shapes:
         try:
             schemas = metadata.get("schemas") or [metadata["schema"]]
             current = metadata.get("current-schema-id", schemas[0].get("schema-id", 0))
-            # INVARIANT: a schema never changes under its id, so the ids tell whether anything did.
-            key = (metadata["table-uuid"], current, *(schema.get("schema-id", 0) for schema in schemas))
+            # INVARIANT: by all that is read, never by ids alone, which whoever makes a table can choose.
+            key = hashlib.blake2b(orjson.dumps((current, schemas)), digest_size=32).digest()
             known = self._known.get(key)
             if known is not None:
                 return known
@@ -65,6 +67,12 @@ class Shapes:
         if len(kept) > _MOST:
             kept.clear()
         kept[key] = shape
+
+
+def catalog_of(authority: Authority, table: Node) -> Node:
+    """The catalog that a table lies in."""
+    levels = (authority.objects[id] for id, _ in table.chain)
+    return next(level for level in levels if level.type is ObjectType.CATALOG)
 
 
 def place(authority: Authority, table: Node) -> Place:

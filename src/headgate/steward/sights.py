@@ -1,5 +1,6 @@
 """Sights: a restricted view of one table as it is now, in the terms of those who enforce it: planner, pipeline, ledger."""
 
+import datetime as dt
 import hashlib
 from collections import OrderedDict
 from dataclasses import dataclass
@@ -9,17 +10,20 @@ from typing import Any, Final
 import msgspec
 import structlog
 
-from headgate.catalogs.interface import Document, IcebergCatalog
-from headgate.decide import Node
+from headgate.catalogs.interface import Document, IcebergCatalog, holds_documents
+from headgate.decide import Authority, Node
 from headgate.language.errors import LoweringError
 from headgate.language.masks.python import Secrets
 from headgate.lenses.copies import SourceFile, copy_key
 from headgate.lenses.metadata import governed_specs
 from headgate.model.errors import Forbidden, Unsupported
 from headgate.model.objects import ObjectType
+from headgate.model.principals import Identity
 from headgate.pipelines.lens_sql import LensSql, lens_sql
 from headgate.planning import Veil, Within
-from headgate.steward.lenses import Seen, veil_of
+from headgate.steward.lenses import Seen, decide, veil_of
+from headgate.steward.modes import COPY, ORIGINALS
+from headgate.steward.shapes import Shapes, catalog_of, place
 from headgate.store import Store, keys
 
 Json = dict[str, Any]
@@ -34,6 +38,7 @@ class Sight:
     """What somebody sees of a table that they may not see all of."""
 
     object: int
+    catalog: int
     seen: Seen
     veil: Veil
     sql: LensSql
@@ -72,11 +77,18 @@ class Sight:
     def within(self) -> Within:
         return Within(self.adapter.own_folders(self.document))
 
+    @property
+    def copies_originals(self) -> bool:
+        """Whether files that conform as they are are copied too, so that the view's folder holds everything."""
+        return self.adapter.properties.get(ORIGINALS) == COPY
+
     @cached_property
     def shape(self) -> str:
-        """A digest over what governed manifests depend on besides files: the columns seen and the partitioning."""
+        """A digest over what governed manifests depend on besides files: the columns seen, the partitioning, and
+        whether they may name files of the table itself."""
         specs = governed_specs(self.metadata, self.sql.outline)
-        text = msgspec.json.encode((self.sql.outline.schema.to_json(), specs), order="sorted")
+        parts = (self.sql.outline.schema.to_json(), specs, self.copies_originals)
+        text = msgspec.json.encode(parts, order="sorted")
         return hashlib.sha256(text).hexdigest()
 
     def key(self, source: SourceFile, snapshot: int) -> str:
@@ -88,11 +100,18 @@ class Sight:
         return self.adapter.governed_folder(self.document)
 
 
+def _veil(seen: Seen) -> Veil:
+    """INVARIANT: no file conforms as it is if it may hold a column that was dropped, which nobody sees through a view."""
+    veil = veil_of(seen)
+    return msgspec.structs.replace(veil, exact=False) if seen.shape.lost else veil
+
+
 class Sights:
     """Makes sights and keeps those made lately: lowering a lens takes longer than all else about a read."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, shapes: Shapes) -> None:
         self.store = store
+        self.shapes = shapes
         self._kept: OrderedDict[tuple[Any, ...], tuple[Veil, LensSql]] = OrderedDict()
 
     def of(self, table: Node, seen: Seen, document: Document, adapter: IcebergCatalog) -> Sight:
@@ -100,11 +119,33 @@ class Sights:
         key = (table.id, seen.lens.id, seen.shape.key)
         kept = self._kept.get(key)
         if kept is None:
-            kept = (veil_of(seen), self._lowered(table, seen))
+            kept = (_veil(seen), self._lowered(table, seen))
             self._kept[key] = kept
             while len(self._kept) > _MOST:
                 self._kept.popitem(last=False)
-        return Sight(table.id, seen, kept[0], kept[1], document, adapter)
+        return Sight(table.id, table.chain[1][0], seen, kept[0], kept[1], document, adapter)
+
+    def as_seen_by(
+        self, authority: Authority, table: Node, identity: Identity, location: str | None = None
+    ) -> Sight | None:
+        """What somebody sees of a table now, if that is a part of it; None if it is all or nothing.
+
+        `location` is where the table's document lies, if it is not the current one that is meant. Takes no permit: what
+        is told goes into work, never to a client.
+        """
+        adapter = self.shapes.catalogs.opened(catalog_of(authority, table))
+        if not holds_documents(adapter):
+            return None
+        if location is None:
+            document = adapter.document(place(authority, table))
+        else:
+            document = Document(location, adapter.storage.read(location))
+        shape = self.shapes.read(document.metadata)
+        caller = authority.caller(identity, table.metalake)
+        verdict = decide(authority, caller, table, shape, dt.datetime.now(dt.UTC))
+        if shape is None or verdict.lens is None or verdict.lens.whole:
+            return None
+        return self.of(table, Seen(verdict.lens, shape), document, adapter)
 
     def _lowered(self, table: Node, seen: Seen) -> LensSql:
         lens, schema = seen.lens, seen.shape.schema

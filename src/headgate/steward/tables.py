@@ -5,7 +5,7 @@ from typing import Any, Final
 import msgspec
 
 from headgate.catalogs import TableCatalog
-from headgate.catalogs.interface import Place, Staged
+from headgate.catalogs.interface import Place, Staged, holds_tables
 from headgate.decide import Op, visible
 from headgate.model import tables as t
 from headgate.model.errors import AlreadyExists, IllegalArgument, NameTaken, NotFound, Unsupported
@@ -105,7 +105,7 @@ class Tables:
     def adapter(self, permit: Permit) -> TableCatalog:
         """The catalog that holds the table or the schema of a permit, if it holds tables at all."""
         adapter = self.catalogs.adapter(permit)
-        if not isinstance(adapter, TableCatalog):
+        if not holds_tables(adapter):
             raise Unsupported(
                 f"catalog '{clip(permit.ref.path[0])}' holds no tables", hint="use a relational catalog"
             )

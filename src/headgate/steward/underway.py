@@ -16,6 +16,13 @@ from headgate.store import Store, plans
 log = structlog.get_logger("headgate.plans")
 
 
+class Made(msgspec.Struct, frozen=True):
+    """The members of a plan's answer, and what stands for the view that they were made under."""
+
+    members: bytes
+    view: bytes
+
+
 class Underway:
     """The plans that this process works at. What it does not finish, because it stops or dies, is left to whichever process
     is asked for it next."""
@@ -28,12 +35,12 @@ class Underway:
         self._beating: threading.Thread | None = None
         self._lock = threading.Lock()
 
-    def begin(self, record: plans.PlanRecord, work: "Future[bytes]") -> None:
+    def begin(self, record: plans.PlanRecord, work: "Future[Made]") -> None:
         """Keep a plan whose outcome is still to come."""
         plans.begin(self.store, record)
         self._follow(record.id, work)
 
-    def resume(self, record: plans.PlanRecord, start: Callable[[], "Future[bytes]"]) -> None:
+    def resume(self, record: plans.PlanRecord, start: Callable[[], "Future[Made]"]) -> None:
         """Go on with a plan that no process works at any more."""
         with self._lock:
             mine = record.id in self._ids
@@ -53,7 +60,7 @@ class Underway:
 
     # -- inside -------------------------------------------------------------------------------------------------
 
-    def _follow(self, id: str, work: "Future[bytes]") -> None:
+    def _follow(self, id: str, work: "Future[Made]") -> None:
         with self._lock:
             self._ids.add(id)
             if self._beating is None:
@@ -71,7 +78,7 @@ class Underway:
             except e.HeadgateError as error:
                 log.warning("plans cannot be kept", reason=str(error)[:500])
 
-    def _ended(self, id: str, work: "Future[bytes]") -> None:
+    def _ended(self, id: str, work: "Future[Made]") -> None:
         with self._lock:
             self._ids.discard(id)
         if self.closed.is_set():
@@ -79,7 +86,10 @@ class Underway:
         try:
             error = e.Unavailable("the plan was not begun") if work.cancelled() else work.exception()
             if error is None:
-                plans.end(self.store, id, "completed", work.result())
+                # INVARIANT: an answer is kept under the view that it was made under, which need not be that of whoever
+                # asked: policies may have changed in between, and may change back.
+                made = work.result()
+                plans.end(self.store, id, "completed", made.members, made.view)
             elif isinstance(error, e.Unavailable) and not isinstance(error, NotReady):
                 # What was wrong is not the plan's fault: it is begun again by who asks for it.
                 plans.let_go(self.store, self.runner, [id])

@@ -1,6 +1,5 @@
 """The workshop: work on governed copies as a worker finds it, takes it and hands it back."""
 
-import datetime as dt
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -9,7 +8,6 @@ import msgspec
 import structlog
 
 from headgate.catalogs.iceberg.storage import Storage
-from headgate.catalogs.interface import Document, IcebergCatalog
 from headgate.lenses.copies import GovernedCopy, SourceFile
 from headgate.model.errors import ConnectionFailed, HeadgateError, NotFound
 from headgate.model.objects import ObjectType
@@ -17,8 +15,6 @@ from headgate.model.principals import Identity
 from headgate.pipelines.job import MaterialiseJob
 from headgate.steward.governed import recently
 from headgate.steward.kernel import Kernel
-from headgate.steward.lenses import Seen, decide
-from headgate.steward.shapes import Shapes
 from headgate.steward.sights import Sight, Sights
 from headgate.store import ledger
 from headgate.store.ledger import Fault
@@ -40,9 +36,8 @@ class Order:
 
 
 class Workshop:
-    def __init__(self, kernel: Kernel, shapes: Shapes, sights: Sights) -> None:
+    def __init__(self, kernel: Kernel, sights: Sights) -> None:
         self.kernel = kernel
-        self.shapes = shapes
         self.sights = sights
 
     def take(self, worker: str) -> Order | None:
@@ -113,20 +108,10 @@ class Workshop:
         record = ledger.view(self.kernel.store, batch.object, batch.view)
         if node is None or node.type is not ObjectType.TABLE or record is None:
             return None, ""
-        chain = [authority.objects[id] for id, _ in node.chain]
-        name = ".".join(level.name for level in chain)
-        catalog = next(level for level in chain if level.type is ObjectType.CATALOG)
-        adapter = self.shapes.catalogs.opened(catalog)
-        if not isinstance(adapter, IcebergCatalog):
-            return None, name
-        document = Document(batch.document, adapter.storage.read(batch.document))
-        shape = self.shapes.read(document.metadata)
-        caller = authority.caller(msgspec.json.decode(record.identity, type=Identity), node.metalake)
-        verdict = decide(authority, caller, node, shape, dt.datetime.now(dt.UTC))
-        if shape is None or verdict.lens is None or verdict.lens.whole:
-            return None, name
-        sight = self.sights.of(node, Seen(verdict.lens, shape), document, adapter)
-        return (sight if sight.view == batch.view else None), name
+        name = ".".join(authority.objects[id].name for id, _ in node.chain)
+        identity = msgspec.json.decode(record.identity, type=Identity)
+        sight = self.sights.as_seen_by(authority, node, identity, batch.document)
+        return (sight if sight is not None and sight.view == batch.view else None), name
 
 
 def told(error: HeadgateError) -> str:

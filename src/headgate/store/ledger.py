@@ -53,6 +53,7 @@ class ViewRecord(msgspec.Struct, frozen=True):
     object: int
     view: str
     lens: str
+    catalog: int
     folder: str
     identity: bytes
     """Who had it last: what they see now tells whether anybody can still have it."""
@@ -109,13 +110,20 @@ class Progress(msgspec.Struct, frozen=True):
 
 def used(store: Store, record: ViewRecord) -> None:
     """Remember that somebody has a view."""
-    values = {name: getattr(record, name) for name in record.__struct_fields__}
-    changed = {name: values[name] for name in ("identity", "used_at", "folder")}
+    changed = {name: getattr(record, name) for name in ("identity", "used_at", "folder")}
     with store.append() as connection:
         connection.execute(
             _insert(connection)(t.lens_views)
-            .values(values)
+            .values(msgspec.structs.asdict(record))
             .on_conflict_do_update(index_elements=["object", "view"], set_=changed)
+        )
+
+
+def announce(store: Store, record: ViewRecord) -> None:
+    """Make a view known that nobody has used yet; one that is known stays as it is."""
+    with store.append() as connection:
+        connection.execute(
+            _insert(connection)(t.lens_views).values(msgspec.structs.asdict(record)).on_conflict_do_nothing()
         )
 
 
@@ -351,6 +359,15 @@ def snapshots(store: Store, object: int, view: str, shape: str) -> dict[int, byt
         return {row.snapshot: row.body for row in rows}
 
 
+def names(store: Store, object: int, view: str, shape: str) -> dict[int, bytes]:
+    """What the governed snapshots of a view name, by id."""
+    with store.read() as read:
+        rows = read.execute(
+            select(_s.snapshot, _s.names).where(_s.object == object, _s.view == view, _s.shape == shape)
+        )
+        return {row.snapshot: row.names for row in rows}
+
+
 def keep_snapshot(
     store: Store, object: int, view: str, snapshot: int, shape: str, body: bytes, names: bytes
 ) -> bytes:
@@ -376,6 +393,77 @@ def keep_document(store: Store, object: int, view: str, source: str, location: s
     key = {"object": object, "view": view, "source": source}
     kept: str = _first(store, t.lens_documents, key, {"location": location, "made_at": now()}, "location")
     return kept
+
+
+# -- garbage ----------------------------------------------------------------------------------------------------------
+
+
+class Kept(msgspec.Struct, frozen=True):
+    """Everything that the ledger has of one view."""
+
+    copies: dict[str, tuple[bytes | None, str | None]]
+    """What is known of each copy, and since when it is there; by key."""
+    snapshots: dict[tuple[int, str], tuple[bytes, bytes]]
+    """The governed snapshots by id and shape, and what they name."""
+    documents: dict[str, str]
+    """Where governed documents lie, by what they were made from."""
+
+
+def kept(store: Store, object: int, view: str) -> Kept:
+    with store.read() as read:
+        copies = read.execute(
+            select(_c.key, _c.body, _c.made_at).where(_c.object == object, _c.view == view)
+        ).all()
+        governed = read.execute(select(t.lens_snapshots).where(_s.object == object, _s.view == view)).all()
+        documents = read.execute(
+            select(_d.source, _d.location).where(_d.object == object, _d.view == view)
+        ).all()
+    return Kept(
+        {row.key: (row.body, row.made_at) for row in copies},
+        {(row.snapshot, row.shape): (row.body, row.names) for row in governed},
+        {row.source: row.location for row in documents},
+    )
+
+
+def forget(
+    store: Store,
+    object: int,
+    view: str,
+    *,
+    copies: Sequence[str] = (),
+    snapshots: Sequence[tuple[int, str]] = (),
+    documents: Sequence[str] = (),
+) -> None:
+    """Forget parts of a view; their files may be deleted afterwards, never before."""
+    with store.append() as connection:
+        for some in _chunks(documents):
+            connection.execute(
+                delete(t.lens_documents).where(_d.object == object, _d.view == view, _d.source.in_(some))
+            )
+        for snapshot, shape in snapshots:
+            connection.execute(
+                delete(t.lens_snapshots).where(
+                    _s.object == object, _s.view == view, _s.snapshot == snapshot, _s.shape == shape
+                )
+            )
+        for some in _chunks(copies):
+            connection.execute(delete(t.lens_copies).where(_c.key.in_(some), _c.state != MAKING))
+
+
+def forget_view(store: Store, record: ViewRecord) -> bool:
+    """Forget a whole view, unless somebody used it meanwhile."""
+    with store.append() as connection:
+        gone = connection.execute(
+            delete(t.lens_views).where(
+                _v.object == record.object, _v.view == record.view, _v.used_at == record.used_at
+            )
+        ).rowcount
+        if gone:
+            for table in (t.lens_documents, t.lens_snapshots, t.lens_copies):
+                connection.execute(
+                    delete(table).where(table.c.object == record.object, table.c.view == record.view)
+                )
+    return bool(gone)
 
 
 # -- inside -----------------------------------------------------------------------------------------------------------

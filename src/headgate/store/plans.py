@@ -25,7 +25,7 @@ class PlanRecord(msgspec.Struct, frozen=True):
     status: str
     expires_at: str
     view: bytes
-    """Stands for what the caller saw of the table when it was planned."""
+    """Stands for what the caller saw of the table: when they asked, and once there is an answer, when that was made."""
     request: bytes
     said: bytes
     """What the request said of itself."""
@@ -76,12 +76,11 @@ def let_go(store: Store, runner: str, ids: Collection[str]) -> None:
         connection.execute(update(t.plans).where(_p.id.in_(ids), _p.runner == runner).values(until=""))
 
 
-def end(store: Store, id: str, status: str, answer: bytes | None) -> bool:
-    """Say how a plan ended; False if it was cancelled or forgotten before, which stays so."""
+def end(store: Store, id: str, status: str, answer: bytes | None, view: bytes | None = None) -> bool:
+    """Say how a plan ended, and under which view; False if it was cancelled or forgotten before, which stays so."""
+    values = {"status": status, "answer": answer, **({} if view is None else {"view": view})}
     with store.append() as connection:
-        done = connection.execute(
-            update(t.plans).where(_p.id == id, _p.status == "submitted").values(status=status, answer=answer)
-        )
+        done = connection.execute(update(t.plans).where(_p.id == id, _p.status == "submitted").values(values))
         return bool(done.rowcount)
 
 
@@ -100,3 +99,12 @@ def find(store: Store, id: str, object: int, user: str) -> PlanRecord | None:
 def forget(store: Store, id: str) -> None:
     with store.append() as connection:
         connection.execute(delete(t.plans).where(_p.id == id))
+
+
+def any_live(store: Store, object: int) -> bool:
+    """Whether somebody may still come for a plan of that table."""
+    with store.read() as read:
+        return (
+            read.execute(select(_p.id).where(_p.object == object, _p.expires_at > now()).limit(1)).first()
+            is not None
+        )

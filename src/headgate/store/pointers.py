@@ -1,18 +1,24 @@
 """Where the current metadata of native tables lies: swapped only by compare-and-swap. And whose folder is whose."""
 
-from sqlalchemy import insert, or_, select, update
+from typing import Final
+
+from sqlalchemy import bindparam, insert, or_, select, update
 
 from headgate.model.errors import Conflict, IllegalArgument
 from headgate.model.objects import clip
 from headgate.store import tables as t
-from headgate.store.database import Read, Write
+from headgate.store.database import Lookup, Read, Store, Write
 
 _p = t.pointers.c
 
 
-def location(read: Read, object: int) -> str | None:
-    found: str | None = read.execute(select(_p.location).where(_p.object == object)).scalar_one_or_none()
-    return found
+_LOCATION: Final = Lookup(select(_p.location).where(_p.object == bindparam("table")))
+
+
+def location(store: Store, object: int) -> str | None:
+    """Where the metadata of a table lies now."""
+    found = store.look_up(_LOCATION, table=object)
+    return None if found is None else str(found[0])
 
 
 def point(tx: Write, object: int, location: str, place: str) -> None:

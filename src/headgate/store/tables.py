@@ -219,6 +219,17 @@ plans = Table(
     comment="Scan plans that took longer than a client waits: asked for again by whoever asked first, of any process",
 )
 
+given_files = Table(
+    "given_files",
+    metadata,
+    Column("view", String(64), primary_key=True),
+    Column("digest", String(64), primary_key=True),
+    Column("object", Id, nullable=False),
+    Column("files", LargeBinary, nullable=False),
+    Column("at", String(32), nullable=False),
+    comment="The original files that readers of a restricted view were given, as fingerprints; one row for each set",
+)
+
 answers = Table(
     "answers",
     metadata,
@@ -318,6 +329,7 @@ lens_views = Table(
     Column("object", Id, primary_key=True, autoincrement=False),
     Column("view", String(64), primary_key=True),
     Column("lens", String(64), nullable=False),
+    Column("catalog", Id, nullable=False),
     Column("folder", Text, nullable=False),
     Column("identity", LargeBinary, nullable=False),
     Column("used_at", String(32), nullable=False),

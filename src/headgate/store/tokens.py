@@ -1,10 +1,13 @@
 """Headgate's own tokens in the store: never the secret, only its digest."""
 
+from collections.abc import Sequence
+from typing import Any, Final
+
 import msgspec
-from sqlalchemy import insert, select, update
+from sqlalchemy import bindparam, insert, select, update
 
 from headgate.store import tables as t
-from headgate.store.database import Store, now
+from headgate.store.database import Lookup, Store, now
 
 _t = t.tokens.c
 
@@ -26,6 +29,10 @@ class TokenRecord(msgspec.Struct, frozen=True, kw_only=True):
         return f"TokenRecord(id={self.id!r}, user={self.user!r})"
 
 
+_FIELDS: Final = tuple(_t[field] for field in TokenRecord.__struct_fields__)
+_BY_ID: Final = Lookup(select(*_FIELDS).where(_t.id == bindparam("token")))
+
+
 def add(store: Store, record: TokenRecord) -> None:
     values = {field: getattr(record, field) for field in record.__struct_fields__}
     values["groups"] = msgspec.json.encode(record.groups)
@@ -34,8 +41,7 @@ def add(store: Store, record: TokenRecord) -> None:
 
 
 def find(store: Store, id: str) -> TokenRecord | None:
-    with store.read() as read:
-        row = read.execute(select(t.tokens).where(_t.id == id)).one_or_none()
+    row = store.look_up(_BY_ID, token=id)
     return None if row is None else _record(row)
 
 
@@ -43,7 +49,7 @@ def every(store: Store) -> list[TokenRecord]:
     """All tokens, the newest first."""
     with store.read() as read:
         return [
-            _record(row) for row in read.execute(select(t.tokens).order_by(_t.created_at.desc(), _t.id)).all()
+            _record(row) for row in read.execute(select(*_FIELDS).order_by(_t.created_at.desc(), _t.id)).all()
         ]
 
 
@@ -56,7 +62,7 @@ def revoke(store: Store, id: str) -> bool:
         return bool(done.rowcount)
 
 
-def _record(row: object) -> TokenRecord:
-    values = {field: getattr(row, field) for field in TokenRecord.__struct_fields__}
+def _record(row: Sequence[Any]) -> TokenRecord:
+    values = dict(zip(TokenRecord.__struct_fields__, row, strict=True))
     values["groups"] = msgspec.json.decode(values["groups"], type=tuple[str, ...])
     return TokenRecord(**values)

@@ -1,13 +1,20 @@
 """The difference of two sets of policies: in what is written, and in what people may do."""
 
+from collections.abc import Callable
+from typing import Final, TypeAlias
+
 import msgspec
 
-from headgate.sync.capabilities import CANONICAL, Natives
-from headgate.sync.effective import effective
+from headgate.model.errors import Unsupported
+from headgate.sync.capabilities import CANONICAL, Natives, Semantics
+from headgate.sync.effective import effective, most
 from headgate.sync.facts import Fact, Facts, Present
 from headgate.sync.names import PrincipalMap
 from headgate.sync.plan import shifts
 from headgate.sync.results import Shift
+
+MOST_IN_MEMORY: Final = 10_000_000
+"""Accesses (user or users with the same grants, object, action) of both sides: about two gigabytes."""
 
 
 class Difference(msgspec.Struct, frozen=True):
@@ -23,16 +30,41 @@ class Difference(msgspec.Struct, frozen=True):
         return not (self.added or self.removed or self.gains or self.loses)
 
 
-def diff(source: Facts, target: Facts, vocabulary: Natives, names: PrincipalMap | None = None) -> Difference:
+Shifts: TypeAlias = tuple[tuple[Shift, ...], tuple[Shift, ...]]
+"""What users gain, and what they lose."""
+Judge: TypeAlias = Callable[[Facts, Facts, Semantics], Shifts]
+"""Says who would gain and lose what if the second set of facts became as the first, read by the same semantics."""
+
+
+def in_memory(wanted: Facts, now: Facts, semantics: Semantics) -> Shifts:
+    """The judge for what fits into memory; more is refused before it is tried."""
+    held = most(wanted, semantics, now) + most(now, semantics, wanted)
+    if held > MOST_IN_MEMORY:
+        raise Unsupported(
+            f"the two come to as many as {held:,} accesses, and {MOST_IN_MEMORY:,} are compared in memory",
+            hint="compare them on Spark: headgate sync diff --spark",
+            about="sync",
+        )
+    then, before = effective(wanted, semantics, now), effective(now, semantics, wanted)
+    return shifts(then, before), shifts(before, then)
+
+
+def diff(
+    source: Facts,
+    target: Facts,
+    vocabulary: Natives,
+    names: PrincipalMap | None = None,
+    judge: Judge = in_memory,
+) -> Difference:
     """Compare two sets of canonical facts, the source's under the target's names where a map is given."""
     one = Facts(renamed(source, names)) if names else source
     semantics = msgspec.structs.replace(CANONICAL, natives=vocabulary)
-    wanted, now = effective(one, semantics, target), effective(target, semantics, one)
+    gains, loses = judge(one, target, semantics)
     return Difference(
         tuple(sorted(_said(one) - _said(target), key=str)),
         tuple(sorted(_said(target) - _said(one), key=str)),
-        shifts(wanted, now),
-        shifts(now, wanted),
+        gains,
+        loses,
     )
 
 

@@ -5,7 +5,7 @@ import msgspec
 from headgate.sync.canonical import vocabulary
 from headgate.sync.connectors import all_capabilities
 from headgate.sync.contract import Connector
-from headgate.sync.diff import Difference, diff, renamed
+from headgate.sync.diff import Difference, Judge, diff, in_memory, renamed
 from headgate.sync.facts import Facts
 from headgate.sync.journal import Journal
 from headgate.sync.merge import Clash, Prefer, merge
@@ -22,9 +22,11 @@ def fetch(connector: Connector, journal: Journal) -> PolicySnapshot:
     return snapshot
 
 
-def compare(source: PolicySnapshot, target: PolicySnapshot, names: PrincipalMap) -> Difference:
+def compare(
+    source: PolicySnapshot, target: PolicySnapshot, names: PrincipalMap, judge: Judge = in_memory
+) -> Difference:
     """What differs, in what is written and in what people may do: who would gain or lose what in the target."""
-    return diff(source.facts, target.facts, vocabulary(all_capabilities()), names)
+    return diff(source.facts, target.facts, vocabulary(all_capabilities()), names, judge)
 
 
 class InStep(msgspec.Struct, frozen=True):

@@ -1,41 +1,95 @@
-"""Effective access as relations: the tables from which an engine of any size can make the join that `effective` makes.
+"""Effective access as tables: what an engine of any size can make the join from that `effective` makes in memory."""
 
-Each table is a list of plain tuples. A user may do an action on an object if some `reach` row leads to a holder with an allowing
-`grants` row on an object `above` it, `gives` says that this privilege gives the action from that level, no `grants` row denies
-the same privilege on the way, what it `needs` is allowed too, and every use that `gates` asks for is itself allowed. Owners may do every action of `all_actions`.
-"""
-
-from typing import NamedTuple
+from collections.abc import Hashable, Iterable
+from typing import TypeVar
 
 import msgspec
 
+from headgate.model.objects import BESIDE, ObjectType
 from headgate.model.privileges import Condition
+from headgate.pipelines.access_tables import AboveRow, GivenRow, GrantRow, ObjectRow, System, Tables
 from headgate.sync import actions
 from headgate.sync.capabilities import Semantics
 from headgate.sync.facts import Facts, Securable
 
+T = TypeVar("T", bound=Hashable)
 
-class Relations(NamedTuple):
-    """The tables; principals and objects are text."""
 
-    reach: list[tuple[str, str]]
-    """user, principal it reaches (itself included)"""
-    above: list[tuple[str, str, str, str, bool]]
-    """object, its type, object above it (itself included), that one's type, whether grants reach down from there"""
-    grants: list[tuple[str, str, str, bool]]
-    """holder, object, privilege, denied"""
-    gives: list[tuple[str, str, str, str]]
-    """type bound to, privilege, action, type acted on"""
-    owners: list[tuple[str, str]]
-    """principal, object"""
-    all_actions: list[tuple[str, str]]
-    """type, action"""
-    gates: list[tuple[str, str]]
-    """action, use it needs"""
-    ways: list[tuple[str, str, str]]
-    """object, use, catalog or schema whose use that is"""
-    needs: list[tuple[str, str]]
-    """action, other action without which it counts for nothing"""
+class Relations:
+    """The tables of one system, or of two that are compared, and who and what their texts mean."""
+
+    def __init__(self, *systems: tuple[Facts, Semantics], inventory: Iterable[Securable] = ()) -> None:
+        exists = frozenset(inventory).union(*(facts.objects for facts, _ in systems))
+        self.objects = _numbered(step for object in sorted(exists) for step in object.chain(nested=True))
+        self.users = _numbered(sorted(frozenset().union(*(facts.users for facts, _ in systems))))
+        self.principals = _numbered(p for facts, _ in systems for p in sorted(facts.principals))
+        self.privileges = _numbered(sorted({g.privilege for facts, _ in systems for g in facts.grants}))
+        self.tables = Tables(
+            objects=[self._object(object, object in exists) for object in self.objects],
+            above=[row for object in self.objects for row in self._above(object)],
+            users=[str(user) for user in self.users],
+            actions={str(type): tuple(sorted(all)) for type, all in actions.ACTIONS.items()},
+            systems=tuple(self._system(facts, semantics) for facts, semantics in systems),
+        )
+        self.user_of = {str(user): user for user in self.users}
+        self.object_of = {object_key(object): object for object in exists}
+
+    def _object(self, object: Securable, exists: bool) -> ObjectRow:
+        parent = object.parent(nested=True)
+        tree = object.type is not ObjectType.METALAKE and object.type not in BESIDE
+        depth = len(object.path) if tree else 0
+
+        def place(type: ObjectType, length: int) -> int | None:
+            return self.objects[Securable(type, object.path[:length])] if depth >= length else None
+
+        return ObjectRow(
+            self.objects[object],
+            object_key(object),
+            str(object.type),
+            exists,
+            None if parent is None else self.objects[parent],
+            place(ObjectType.CATALOG, 1),
+            place(ObjectType.SCHEMA, 2),
+            place(ObjectType.TABLE, 3) if object.type in (ObjectType.TABLE, ObjectType.COLUMN) else None,
+        )
+
+    def _above(self, object: Securable) -> Iterable[AboveRow]:
+        number, via = self.objects[object], None
+        plain = set(object.chain())
+        for step in object.chain(nested=True):
+            at = self.objects[step]
+            yield AboveRow(number, at, via, step not in plain)
+            via = at
+
+    def _system(self, facts: Facts, semantics: Semantics) -> System:
+        known = [action for all_of_type in actions.ACTIONS.values() for action in all_of_type]
+        return System(
+            reach=[
+                (self.users[user], self.principals[p]) for user in facts.users for p in facts.closure(user)
+            ],
+            grants=[
+                GrantRow(
+                    self.principals[g.holder],
+                    self.objects[g.object],
+                    self.privileges[g.privilege],
+                    g.decision is Condition.DENY,
+                )
+                for g in facts.grants
+            ],
+            owners=[(self.principals[o.principal], self.objects[o.object]) for o in facts.owners],
+            gives=[
+                GivenRow(str(type), self.privileges[word], action)
+                for type, table in semantics.natives.items()
+                for word, given in table.items()
+                if word in self.privileges
+                for action in given
+            ],
+            inherits=frozenset(map(str, semantics.inherits)),
+            owner_inherits=semantics.owner_inherits,
+            nested_schemas=semantics.nested_schemas,
+            gates={action: gates for action in known if (gates := semantics.gates_of(action))},
+            needs=semantics.needs,
+        )
 
 
 def object_key(object: Securable) -> str:
@@ -43,38 +97,8 @@ def object_key(object: Securable) -> str:
     return f"{object.type}:{msgspec.json.encode(object.path).decode()}"
 
 
-def relations(facts: Facts, semantics: Semantics, inventory: Facts | None = None) -> Relations:
-    """The tables of one system."""
-    objects = facts.objects | inventory.objects if inventory else facts.objects
-    above = []
-    ways = []
-    for object in objects:
-        key = object_key(object)
-        for step in object.chain(semantics.nested_schemas):
-            reaches = step == object or step.type in semantics.inherits
-            above.append((key, str(object.type), object_key(step), str(step.type), reaches))
-        for use in actions.GATES:
-            depth = 1 if use == actions.USE_CATALOG else 2
-            if len(object.path) >= depth:
-                gate = Securable(actions.type_of(use), object.path[:depth])
-                ways.append((key, use, object_key(gate)))
-    known = [action for all_of_type in actions.ACTIONS.values() for action in all_of_type]
-    return Relations(
-        reach=[(str(user), str(p)) for user in facts.users for p in facts.closure(user)],
-        above=above,
-        grants=[
-            (str(g.holder), object_key(g.object), g.privilege, g.decision is Condition.DENY)
-            for g in facts.grants
-        ],
-        gives=[
-            (str(type), word, action, str(actions.type_of(action)))
-            for type, table in semantics.natives.items()
-            for word, given in table.items()
-            for action in given
-        ],
-        owners=[(str(owner.principal), object_key(owner.object)) for owner in facts.owners],
-        all_actions=[(str(actions.type_of(action)), action) for action in known],
-        gates=[(action, use) for action in known for use in semantics.gates_of(action)],
-        ways=ways,
-        needs=[(action, other) for action, others in semantics.needs.items() for other in others],
-    )
+def _numbered(things: Iterable[T]) -> dict[T, int]:
+    found: dict[T, int] = {}
+    for thing in things:
+        found.setdefault(thing, len(found))
+    return found

@@ -1,8 +1,12 @@
-"""Facts and clashes in the words that people read in a plan or a result."""
+"""Facts, differences and clashes in the words that people read in a plan or a result."""
+
+from typing import Any
 
 from headgate.model.privileges import Condition
+from headgate.sync.diff import Difference
 from headgate.sync.facts import Fact, Grant, Known, Mask, Member, Owner, Present, Principal, RowFilter
 from headgate.sync.merge import Clash
+from headgate.sync.results import Shift
 
 
 def said(fact: Fact) -> str:
@@ -27,6 +31,22 @@ def said(fact: Fact) -> str:
             return f"{whom} see {fact.object} masked"
         case _:
             return str(fact)
+
+
+def shown(difference: Difference) -> dict[str, Any]:
+    """A difference as it is told over HTTP and by commands."""
+    return {
+        "same": difference.same,
+        "added": [said(fact) for fact in difference.added],
+        "removed": [said(fact) for fact in difference.removed],
+        "gains": shifted(difference.gains),
+        "loses": shifted(difference.loses),
+    }
+
+
+def shifted(shifts: tuple[Shift, ...]) -> list[dict[str, str]]:
+    """Who gains or loses what."""
+    return [{"user": str(s.user), "object": str(s.object), "action": s.action} for s in shifts]
 
 
 def clashing(clash: Clash) -> str:

@@ -3,16 +3,19 @@
 import gzip
 import os
 import threading
+import zlib
 from collections import OrderedDict
+from datetime import datetime
 from typing import Any, Final
 
 import orjson
-from pyarrow.fs import FileSelector
+from pyarrow.fs import FileSelector, FileType
 from pyiceberg.io.pyarrow import PyArrowFileIO
 
 from headgate.model.errors import ConnectionFailed, IllegalArgument, NotFound
 
 Json = dict[str, Any]
+Settings = tuple[tuple[str, str], ...]
 
 _SETTINGS: Final = {
     "s3-endpoint": "s3.endpoint",
@@ -21,7 +24,6 @@ _SETTINGS: Final = {
     "s3-secret-access-key": "s3.secret-access-key",
     "s3-session-token": "s3.session-token",
     "s3-path-style-access": "s3.path-style-access",
-    "s3-role-arn": "s3.role-arn",
 }
 """What a catalog may say about its storage, as Gravitino names it, and as pyiceberg does.
 
@@ -34,25 +36,28 @@ _JAVA: Final = {"s3.region": "client.region"}
 
 
 class _Kept:
-    """The documents read lately, up to a number of bytes."""
+    """The documents read lately, up to a number of bytes.
+
+    INVARIANT: by storage as well as by place: whoever declares a catalog names any endpoint and any credentials.
+    """
 
     def __init__(self, most: int) -> None:
         self._most = most
         self._size = 0
-        self._documents: OrderedDict[str, bytes] = OrderedDict()
+        self._documents: OrderedDict[tuple[Settings, str], bytes] = OrderedDict()
         self._lock = threading.Lock()
 
-    def get(self, location: str) -> bytes | None:
+    def get(self, place: tuple[Settings, str]) -> bytes | None:
         with self._lock:
-            found = self._documents.get(location)
+            found = self._documents.get(place)
             if found is not None:
-                self._documents.move_to_end(location)
+                self._documents.move_to_end(place)
             return found
 
-    def put(self, location: str, data: bytes) -> None:
+    def put(self, place: tuple[Settings, str], data: bytes) -> None:
         with self._lock:
-            if location not in self._documents:
-                self._documents[location] = data
+            if place not in self._documents:
+                self._documents[place] = data
                 self._size += len(data)
             while self._size > self._most:
                 self._size -= len(self._documents.popitem(last=False)[1])
@@ -74,11 +79,12 @@ class Storage:
         """The same for Iceberg's Java readers; may hold secrets."""
         if known.pop("s3.path-style-access", "").lower() == "false":
             known["s3.force-virtual-addressing"] = "true"
+        self._settings: Settings = tuple(sorted(known.items()))
         self.io = PyArrowFileIO(known)
 
     def read(self, location: str) -> Json:
         """A metadata document. One never changes once it is written, so it is read from storage once."""
-        kept = _kept.get(location) if _still_there(location) else None
+        kept = _kept.get((self._settings, location)) if _still_there(location) else None
         try:
             found = orjson.loads(kept or self._fetch(location))
         except orjson.JSONDecodeError as error:
@@ -100,8 +106,13 @@ class Storage:
         except OSError as error:
             raise _unreachable(error) from error
         if data[:2] == b"\x1f\x8b":
-            data = gzip.decompress(data)
-        _kept.put(location, data)
+            try:
+                data = gzip.decompress(data)
+            except (OSError, EOFError, zlib.error) as error:
+                raise IllegalArgument(
+                    "the table's metadata file is not JSON", hint=f"it cannot be unpacked: {error}"[:200]
+                ) from None
+        _kept.put((self._settings, location), data)
         return data
 
     def write(self, location: str, document: Json) -> None:
@@ -112,7 +123,7 @@ class Storage:
                 stream.write(data)
         except OSError as error:
             raise _unreachable(error) from error
-        _kept.put(location, data)
+        _kept.put((self._settings, location), data)
 
     def delete(self, location: str) -> None:
         try:
@@ -129,6 +140,18 @@ class Storage:
                 files.delete_dir(path)
         except OSError as error:
             raise _unreachable(error) from error
+
+    def files(self, folder: str) -> list[tuple[str, datetime | None]]:
+        """Every file below a place, and when it was written."""
+        scheme, netloc, path = PyArrowFileIO.parse_location(folder)
+        try:
+            found = self.io.fs_by_scheme(scheme, netloc).get_file_info(
+                FileSelector(path, allow_not_found=True, recursive=True)
+            )
+        except OSError as error:
+            raise _unreachable(error) from error
+        start = f"{scheme}://" if folder.startswith(f"{scheme}://") else ""
+        return [(f"{start}{info.path}", info.mtime) for info in found if info.type == FileType.File]
 
     def probe(self, location: str) -> None:
         """Make sure that files can be written here, by writing one."""

@@ -38,7 +38,7 @@ def read_audit(call: Call) -> Any:
         action=query.get("action"),
         object=query.get("object"),
         allowed=call.flag("allowed") if query.get("allowed") else None,
-        since=_time(call, "since"),
+        since=time_of(call, "since"),
         after=_number(call, "after", 0, 2**62),
         limit=_number(call, "limit", 1, MOST) or 100,
     )
@@ -54,7 +54,7 @@ def _number(call: Call, name: str, least: int, most: int) -> int | None:
     return int(text)
 
 
-def _time(call: Call, name: str) -> str | None:
+def time_of(call: Call, name: str) -> str | None:
     """A time as the store writes it; without an offset it is UTC."""
     text = call.query.get(name)
     if text is None:

@@ -15,9 +15,9 @@ from headgate.sync.losses import Loss
 from headgate.sync.merge import Prefer
 from headgate.sync.names import PrincipalMap
 from headgate.sync.plan import Plan
-from headgate.sync.results import Change, Mode, Shift, SyncResult
+from headgate.sync.results import Change, Mode, SyncResult
 from headgate.sync.translate import Options
-from headgate.sync.words import clashing, said
+from headgate.sync.words import clashing, said, shifted, shown
 
 routes = Routes("/api/headgate/sync")
 
@@ -90,15 +90,7 @@ def diff(call: Call) -> Any:
     """Say what differs between two systems, and who would gain or lose what if the target became as the source."""
     body: Pair = call.body
     found = call.steward.syncs.compare(call.caller, body.source, body.target, body.map)
-    return wire.ok(
-        difference={
-            "same": found.same,
-            "added": _facts(found.added),
-            "removed": _facts(found.removed),
-            "gains": _shifts(found.gains),
-            "loses": _shifts(found.loses),
-        }
-    )
+    return wire.ok(difference=shown(found))
 
 
 @routes.on("POST", "/plan", Open.AUTHENTICATED, body=Push)
@@ -180,10 +172,6 @@ def _facts(facts: tuple[Fact, ...]) -> list[str]:
     return [said(fact) for fact in facts]
 
 
-def _shifts(shifts: tuple[Shift, ...]) -> list[dict[str, str]]:
-    return [{"user": str(s.user), "object": str(s.object), "action": s.action} for s in shifts]
-
-
 def _losses(losses: tuple[Loss, ...]) -> list[str]:
     return [str(loss) for loss in losses]
 
@@ -203,8 +191,8 @@ def _plan(target: str, version: str, plan: Plan) -> dict[str, Any]:
         "refused": [{"what": said(fact), "why": why} for fact, why in plan.refused],
         "foreign": _facts(plan.foreign),
         "losses": _losses(plan.losses),
-        "gains": _shifts(plan.gains),
-        "loses": _shifts(plan.loses),
+        "gains": shifted(plan.gains),
+        "loses": shifted(plan.loses),
     }
 
 
@@ -218,7 +206,7 @@ def _result(result: SyncResult) -> dict[str, Any]:
             {**_change(item.change), "outcome": item.outcome, "detail": item.detail} for item in result.items
         ],
         "losses": _losses(result.losses),
-        "gains": _shifts(result.gains),
-        "loses": _shifts(result.loses),
+        "gains": shifted(result.gains),
+        "loses": shifted(result.loses),
         "notes": list(result.notes),
     }

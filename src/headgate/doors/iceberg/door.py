@@ -2,11 +2,11 @@
 
 from typing import Final
 
-from headgate.doors.iceberg import config, errors, metrics, namespaces, oauth, scans, tables, views
+from headgate.doors.iceberg import access, config, errors, metrics, namespaces, oauth, scans, tables, views
 from headgate.doors.routing import Answer, Route
 from headgate.model.errors import HeadgateError
 
-PARTS: Final = (config, oauth, namespaces, tables, views, scans, metrics)
+PARTS: Final = (config, oauth, namespaces, tables, views, scans, access, metrics)
 
 
 class IcebergDoor:

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from headgate.decide import Op
-from headgate.doors.iceberg.tables import table
+from headgate.doors.iceberg.access import table
 from headgate.doors.routing import Answer, Call, Routes
 
 routes = Routes("/iceberg/v1/{prefix}/namespaces/{namespace}/tables/{table}")

@@ -1,11 +1,12 @@
-"""Scan planning: ``…/tables/{table}/plan``, ``/plan/{plan-id}``, ``/tasks``, and the credentials for what was planned."""
+"""Scan planning: ``…/tables/{table}/plan``, ``/plan/{plan-id}`` and ``/tasks``."""
 
 from typing import Any
 
 import msgspec
 
 from headgate.decide import Op
-from headgate.doors.iceberg.tables import circumstances, table
+from headgate.doors.iceberg import access
+from headgate.doors.iceberg.access import circumstances, table
 from headgate.doors.routing import Answer, Call, Routes
 from headgate.steward.scans import Planned
 
@@ -16,27 +17,32 @@ class FetchTasks(msgspec.Struct, frozen=True, rename="kebab"):
     plan_task: str
 
 
-def _answer(planned: Planned) -> Answer:
+def _answer(call: Call, planned: Planned) -> Answer:
     parts = [b'"status":' + msgspec.json.encode(planned.status)]
     # A plan that is there at once has no id: with one, its client would come back to cancel it.
     if planned.status == "submitted":
         parts.append(b'"plan-id":' + msgspec.json.encode(planned.id))
     if planned.members:
         parts.append(planned.members)
+    # Added to the answer and never kept with the plan.
+    if planned.status == "completed" and (said := circumstances(call)).delegations:
+        given = call.steward.vending.access(call.permit, said)
+        if given.credentials:
+            parts.append(msgspec.json.encode(access.told(given, call.permit.ref))[1:-1])
     return Answer(b"{" + b",".join(parts) + b"}")
 
 
 @routes.on("POST", "/plan", Op.READ_TABLE, table)
 def plan_scan(call: Call) -> Any:
     """Plan a scan: which files hold what the caller asks for and may see."""
-    return _answer(call.steward.scans.plan(call.permit, call.raw, circumstances(call)))
+    return _answer(call, call.steward.scans.plan(call.permit, call.raw, circumstances(call)))
 
 
 @routes.on("GET", "/plan/{plan-id}", Op.READ_TABLE, table)
 def fetch_plan(call: Call) -> Any:
     """Ask how far a plan is that took longer."""
     planned = call.steward.scans.poll(call.permit, call.params["plan-id"])
-    return _answer(planned)
+    return _answer(call, planned)
 
 
 @routes.on("DELETE", "/plan/{plan-id}", Op.READ_TABLE, table)
@@ -52,9 +58,3 @@ def fetch_tasks(call: Call) -> Any:
     body: FetchTasks = call.body
     members = call.steward.scans.tasks(call.permit, body.plan_task, circumstances(call))
     return Answer(b"{" + members + b"}")
-
-
-@routes.on("GET", "/credentials", Op.READ_TABLE, table, query=("planId", "referenced-by"))
-def credentials(call: Call) -> Any:
-    """Credentials for the table's storage; none are given out where clients have their own."""
-    return {"storage-credentials": []}

@@ -7,21 +7,21 @@ import msgspec
 
 from headgate.catalogs.interface import Document
 from headgate.decide import Op
-from headgate.doors.iceberg import wire
+from headgate.doors.iceberg import access, wire
+from headgate.doors.iceberg.access import circumstances, table, with_access
 from headgate.doors.iceberg.once import done_before, once
 from headgate.doors.routing import Answer, Call, Routes
 from headgate.model.errors import AlreadyExists, IllegalArgument
 from headgate.model.objects import ObjectRef, ObjectType, clip
 from headgate.steward import Permit
 from headgate.steward.iceberg import Commit
-from headgate.steward.reads import Circumstances, Loaded
+from headgate.steward.reads import Loaded
 
 routes = Routes("/iceberg/v1/{prefix}")
 
 Json = dict[str, Any]
 
 _TABLE = "/namespaces/{namespace}/tables/{table}"
-table = wire.entry(ObjectType.TABLE)
 
 
 class Create(msgspec.Struct, frozen=True, rename="kebab"):
@@ -73,6 +73,7 @@ def list_tables(call: Call) -> Any:
 
 
 @routes.on("POST", "/namespaces/{namespace}/tables", Op.CREATE_TABLE, wire.namespace, body=Create)
+@with_access
 @once
 def create_table(call: Call) -> Any:
     """Create a table, or say what it would be for a client that stages it."""
@@ -90,6 +91,7 @@ def create_table(call: Call) -> Any:
 
 
 @routes.on("POST", "/namespaces/{namespace}/register", Op.CREATE_TABLE, wire.namespace, body=Register)
+@with_access
 @once
 def register_table(call: Call) -> Any:
     """Take over a table by its metadata file."""
@@ -110,23 +112,22 @@ def load_table(call: Call) -> Any:
     snapshots = call.query.get("snapshots") or "all"
     if snapshots not in ("all", "refs"):
         raise IllegalArgument("'snapshots' is all or refs")
-    loaded = call.steward.iceberg.read(call.permit, circumstances(call))
+    said = circumstances(call)
+    loaded = call.steward.iceberg.read(call.permit, said)
+    given = call.steward.vending.access(call.permit, said)
     tag = _etag(loaded, call.permit, snapshots)
-    if tag in [known.strip() for known in call.headers.get("if-none-match", "").split(",")]:
+    # INVARIANT: an answer with credentials has no tag: one that did not change would leave its client with old ones.
+    if not given and tag in [known.strip() for known in call.headers.get("if-none-match", "").split(",")]:
         return Answer(status=304, headers={"ETag": tag})
     document = loaded.document
     if snapshots == "refs":
         document = msgspec.structs.replace(document, metadata=_referenced(document.metadata))
-    return Answer(result(document, loaded.config, loaded.restrictions), headers={"ETag": tag})
-
-
-def circumstances(call: Call) -> Circumstances:
-    """What the request says of itself, for the audit."""
-    return Circumstances(
-        call.headers.get("x-iceberg-access-delegation"),
-        call.query.get("referenced-by") or None,
-        call.headers.get("x-client-version"),
-    )
+    ref = call.permit.ref
+    body = {
+        **result(document, {**loaded.config, **access.config(given, ref)}, loaded.restrictions),
+        **access.told(given, ref),
+    }
+    return Answer(body, headers=access.UNCACHED if given else {"ETag": tag})
 
 
 @routes.on("HEAD", _TABLE, Op.LOAD_TABLE, table)

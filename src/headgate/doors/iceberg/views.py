@@ -7,8 +7,9 @@ import msgspec
 from headgate.catalogs.interface import Document
 from headgate.decide import Op
 from headgate.doors.iceberg import wire
+from headgate.doors.iceberg.access import circumstances
 from headgate.doors.iceberg.once import done_before, once
-from headgate.doors.iceberg.tables import CommitBody, Register, Rename, circumstances, rename, renamed
+from headgate.doors.iceberg.tables import CommitBody, Register, Rename, rename, renamed
 from headgate.doors.routing import Answer, Call, Routes
 from headgate.model.objects import ObjectType
 from headgate.steward.iceberg import Commit

@@ -1,22 +1,24 @@
 """One module per system: how it is read as facts, how a change of facts is made in it, and what it can hold."""
 
 from headgate.sync.capabilities import Capabilities
-from headgate.sync.connectors import (
-    bigquery,
-    gravitino,
-    headgate,
-    hive_authorizers,
-    lakeformation,
-    mariadb,
-    polaris,
-    postgresql,
-    ranger,
-    unity,
-)
 
 
 def all_capabilities() -> list[Capabilities]:
     """The tables of every system that is known here."""
+    # Each brings the libraries of its system along: for whoever synchronises, not for every server.
+    from headgate.sync.connectors import (
+        bigquery,
+        gravitino,
+        headgate,
+        hive_authorizers,
+        lakeformation,
+        mariadb,
+        polaris,
+        postgresql,
+        ranger,
+        unity,
+    )
+
     return [
         headgate.CAPABILITIES,
         gravitino.CAPABILITIES,

@@ -43,6 +43,16 @@ def upgrade() -> None:
         batch_op.create_index(batch_op.f("ix_audit_user"), ["user"], unique=False)
 
     op.create_table(
+        "given_files",
+        sa.Column("view", sa.String(length=64), nullable=False),
+        sa.Column("digest", sa.String(length=64), nullable=False),
+        sa.Column("object", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("files", sa.LargeBinary(), nullable=False),
+        sa.Column("at", sa.String(length=32), nullable=False),
+        sa.PrimaryKeyConstraint("view", "digest", name=op.f("pk_given_files")),
+        comment="The original files that readers of a restricted view were given, as fingerprints; one row for each set",
+    )
+    op.create_table(
         "journal",
         sa.Column("revision", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("at", sa.String(length=32), nullable=False),
@@ -124,6 +134,7 @@ def upgrade() -> None:
         ),
         sa.Column("view", sa.String(length=64), nullable=False),
         sa.Column("lens", sa.String(length=64), nullable=False),
+        sa.Column("catalog", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.Column("folder", sa.Text(), nullable=False),
         sa.Column("identity", sa.LargeBinary(), nullable=False),
         sa.Column("used_at", sa.String(length=32), nullable=False),

@@ -1,0 +1,73 @@
+"""Spark on the caller's side: where it runs, and a catalog's tables in it, read through the server as the caller."""
+
+import base64
+import hashlib
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from headgate.cli.failure import Failure, Usage
+from headgate.cli.session import Session
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+Master = Annotated[
+    str, typer.Option("--spark-master", help="Where Spark runs: local[*], spark://…, k8s://…, yarn.")
+]
+Remote = Annotated[
+    str | None, typer.Option("--spark-remote", help="A Spark Connect server, sc://…, instead of a master.")
+]
+Conf = Annotated[
+    list[str] | None, typer.Option("--spark-conf", help="A setting for Spark as KEY=VALUE; may be repeated.")
+]
+LOCAL: Final = "local[*]"
+
+
+def open_spark(
+    master: str, remote: str | None, conf: list[str] | None, more: dict[str, str] | None = None
+) -> "SparkSession":
+    """Start Spark, or connect to it."""
+    own: dict[str, str] = {}
+    for text in conf or ():
+        key, equals, value = text.partition("=")
+        if not equals or not key:
+            raise Usage(f"'{text}' is not a setting", "write --spark-conf KEY=VALUE")
+        own[key] = value
+    try:
+        from headgate.pipelines.session import SparkSettings, open_session
+
+        return open_session(SparkSettings(master=master, remote=remote, more={**(more or {}), **own}))
+    except ImportError:
+        raise Failure("Spark is not installed", "install it with: pip install 'headgate[spark]'") from None
+    except Exception as error:
+        where = remote or master
+        raise Failure(
+            f"Spark at {where} does not start ({type(error).__name__})",
+            "see that Java 17 is installed, and that --spark-master or --spark-remote is right",
+        ) from None
+
+
+def catalog_settings(session: Session, catalog: str) -> tuple[str, dict[str, str]]:
+    """A name for a catalog in Spark, and the settings that make it the server's, read as whoever is signed in.
+
+    The name differs between callers: Spark opens a catalog once and keeps who opened it.
+    """
+    metalake = session.in_metalake()[1]
+    whose = f"{session.url}\0{metalake}\0{catalog}\0{session.token}\0{session.login}"
+    name = f"headgate_{hashlib.sha256(whose.encode()).hexdigest()[:12]}"
+    prefix = f"spark.sql.catalog.{name}"
+    settings: dict[str, Any] = {
+        prefix: "org.apache.iceberg.spark.SparkCatalog",
+        f"{prefix}.type": "rest",
+        f"{prefix}.uri": f"{session.url.rstrip('/')}/iceberg",
+        f"{prefix}.warehouse": f"{metalake}.{catalog}",
+        f"{prefix}.cache-enabled": "false",
+        f"{prefix}.header.X-Iceberg-Access-Delegation": "vended-credentials",
+    }
+    if session.token:
+        settings[f"{prefix}.token"] = session.token
+    elif session.login:
+        basic = base64.b64encode(f"{session.login}:".encode()).decode()
+        settings[f"{prefix}.header.Authorization"] = f"Basic {basic}"
+    return name, settings

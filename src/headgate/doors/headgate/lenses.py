@@ -1,0 +1,67 @@
+"""Restricted views of tables: ``/api/headgate/lenses``. How far each is, making them ready, and clearing them away."""
+
+from typing import Any
+
+import msgspec
+
+from headgate.decide import Op
+from headgate.doors.headgate.audit import metalake_of
+from headgate.doors.routing import Call, Routes
+from headgate.model.errors import IllegalArgument
+from headgate.model.objects import ObjectRef, ObjectType
+from headgate.steward.lens_care import ViewStatus
+
+routes = Routes("/api/headgate/lenses")
+
+
+class Warm(msgspec.Struct, frozen=True):
+    tables: list[str] = []
+    users: list[str] = []
+
+
+class Collect(msgspec.Struct, frozen=True):
+    unusedDays: int = 7  # noqa: N815
+    dryRun: bool = False  # noqa: N815
+
+
+def _table(call: Call) -> ObjectRef:
+    name = call.query.get("table")
+    if not name:
+        raise IllegalArgument("'table' says which table is meant", hint="add &table=catalog.schema.table")
+    return ObjectRef.parse(metalake_of(call).metalake, ObjectType.TABLE, name)
+
+
+def _shown(status: ViewStatus) -> dict[str, Any]:
+    told = msgspec.to_builtins(status.progress)
+    told.pop("object")
+    return {"table": status.table, **told}
+
+
+@routes.on("GET", "", Op.MANAGE_LENSES, metalake_of, query=("metalake",))
+def list_views(call: Call) -> Any:
+    """How far the restricted views of all tables are."""
+    return {"code": 0, "views": [_shown(one) for one in call.steward.care.status(call.permit)]}
+
+
+@routes.on("GET", "/mine", Op.LOAD_TABLE, _table, query=("metalake", "table"))
+def my_view(call: Call) -> Any:
+    """How far the caller's own view of a table is."""
+    return {"code": 0, "views": [_shown(one) for one in call.steward.care.mine(call.permit)]}
+
+
+@routes.on("POST", "/warm", Op.MANAGE_LENSES, metalake_of, body=Warm, query=("metalake",))
+def warm(call: Call) -> Any:
+    """Have copies made before anybody waits for them."""
+    body: Warm = call.body
+    tables = [ObjectRef.parse(call.permit.ref.metalake, ObjectType.TABLE, name) for name in body.tables]
+    return {"code": 0, "warmed": call.steward.care.warm(call.permit, tables, body.users)}
+
+
+@routes.on("POST", "/gc", Op.MANAGE_LENSES, metalake_of, body=Collect, query=("metalake",))
+def collect(call: Call) -> Any:
+    """Clear away what nobody can use any more."""
+    body: Collect = call.body
+    if not 0 <= body.unusedDays <= 36_500:
+        raise IllegalArgument("'unusedDays' must be 0 to 36500")
+    found = call.steward.care.gc(call.permit, body.unusedDays, dry_run=body.dryRun)
+    return {"code": 0, "collected": found}

@@ -1,0 +1,120 @@
+"""Access to a table's files: credentials and signed requests, as Iceberg's clients are told of them."""
+
+from functools import wraps
+from typing import Any, Final
+from urllib.parse import quote
+
+import msgspec
+
+from headgate.catalogs.interface import Document
+from headgate.decide import Op
+from headgate.doors.iceberg import wire
+from headgate.doors.routing import Answer, Call, Handler, Routes
+from headgate.model.errors import HeadgateError
+from headgate.model.objects import ObjectRef, ObjectType
+from headgate.steward.reads import Circumstances
+from headgate.steward.vending import OWN, Access
+from headgate.vending import SignRequest
+
+Json = dict[str, Any]
+
+routes = Routes("/iceberg/v1/{prefix}/namespaces/{namespace}/tables/{table}")
+table = wire.entry(ObjectType.TABLE)
+
+UNCACHED: Final = {"Cache-Control": "no-store"}
+
+
+def circumstances(call: Call) -> Circumstances:
+    """What the request says of itself, for the audit."""
+    return Circumstances(
+        call.headers.get("x-iceberg-access-delegation"),
+        call.query.get("referenced-by") or None,
+        call.headers.get("x-client-version"),
+    )
+
+
+def config(access: Access, ref: ObjectRef) -> dict[str, str]:
+    """The settings of a client that was given access."""
+    known = dict(access.config)
+    if access.credentials:
+        known["client.refresh-credentials-endpoint"] = _path(ref, "credentials")
+    if access.signs:
+        known["s3.remote-signing-enabled"] = "true"
+        known["s3.signer"] = "S3V4RestSigner"
+        known["s3.signer.endpoint"] = _path(ref, "sign")
+        # pyiceberg's usual way to S3 cannot have requests signed; this one can.
+        known["py-io-impl"] = "pyiceberg.io.fsspec.FsspecFileIO"
+    return known
+
+
+def told(access: Access, ref: ObjectRef) -> Json:
+    """The members of an answer that tell of the access that was given."""
+    members: Json = {}
+    if access.credentials:
+        more = config(access, ref)
+        members["storage-credentials"] = [
+            {"prefix": given.prefix, "config": {**more, **given.config}} for given in access.credentials
+        ]
+    if access.signs:
+        members["remote-signing-config"] = {"properties": {}, "headers": {}}
+    return members
+
+
+def with_access(handler: Handler) -> Handler:
+    """Add access to the files of a table that was made just now.
+
+    INVARIANT: added after the answer was kept for its idempotency key, so no credential is ever kept with it.
+    """
+
+    @wraps(handler)
+    def added(call: Call) -> Answer:
+        answer: Answer = handler(call)
+        if answer.status != 200 or not circumstances(call).delegations:
+            return answer
+        body = answer.body if isinstance(answer.body, dict) else msgspec.json.decode(answer.body)
+        ref = wire.namespace(call).child(ObjectType.TABLE, call.body.name)
+        access = _made(call, ref, body)
+        if not access:
+            return answer
+        body = {**body, "config": {**body["config"], **config(access, ref)}, **told(access, ref)}
+        return Answer(body, answer.status, {**answer.headers, **UNCACHED})
+
+    return added
+
+
+def _made(call: Call, ref: ObjectRef, body: Json) -> Access:
+    """Access to a table that was made or staged just now."""
+    vending, said = call.steward.vending, circumstances(call)
+    if getattr(call.body, "stage_create", False):
+        if call.body.location:
+            return OWN
+        return vending.staged_access(call.permit, Document(None, body["metadata"]), said)
+    try:
+        return vending.access(call.ask(Op.LOAD_TABLE, ref), said)
+    except HeadgateError:
+        # The table is made, which is what was asked for; loading it will tell why there is no access.
+        return OWN
+
+
+@routes.on("GET", "/credentials", Op.READ_TABLE, table, query=("planId", "referenced-by"))
+def credentials(call: Call) -> Any:
+    """Credentials for the table's files, before those that a client has expire."""
+    if plan := call.query.get("planId"):
+        call.steward.scans.poll(call.permit, plan)
+    access = call.steward.vending.credentials(call.permit)
+    return Answer({"storage-credentials": [], **told(access, call.permit.ref)}, headers=UNCACHED)
+
+
+@routes.on("POST", "/sign", Op.READ_TABLE, table, body=SignRequest)
+def sign(call: Call) -> Any:
+    """Sign a request to the table's storage, if the caller may make it."""
+    signed = call.steward.vending.sign(call.permit, call.body)
+    reused = "private" if signed.cacheable else "no-cache"
+    return Answer({"uri": signed.uri, "headers": signed.headers}, headers={"Cache-Control": reused})
+
+
+def _path(ref: ObjectRef, what: str) -> str:
+    """Relative to the catalog's address, which clients know better than the server does."""
+    namespace = quote(wire.LEVELS.join(wire.levels(ref.path[1])), safe="")
+    catalog = ObjectRef(ref.metalake, ObjectType.CATALOG, ref.path[:1])
+    return f"v1/{wire.prefix_of(catalog)}/namespaces/{namespace}/tables/{quote(ref.name, safe='')}/{what}"

@@ -1,0 +1,136 @@
+"""The audit trail as evidence: what each principal was given, from when to when, which plans were made, what engines reported."""
+
+import datetime as dt
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from headgate.catalogs.locations import normal
+
+Event = Mapping[str, Any]
+
+_PLACES: Final = ("given", "vended", "places")
+"""What an event may say was given: a view's folder, the folders of a credential, the files of a signed request."""
+_NO_PLAN: Final = frozenset({"task", "vended", "signed"})
+"""What marks an event that is a part of a plan, or comes with one."""
+
+
+class Terms(msgspec.Struct, frozen=True):
+    """How evidence is read: from when on, how long a plan covers reads, and how far clocks may be apart."""
+
+    since: dt.datetime
+    window: dt.timedelta = dt.timedelta(hours=12)
+    skew: dt.timedelta = dt.timedelta(minutes=2)
+
+
+class Given(msgspec.Struct, frozen=True):
+    """A folder, a file, or the originals of a view, that a user was given for a time."""
+
+    user: str
+    object: str
+    place: str | None
+    view: str | None
+    start: dt.datetime
+    end: dt.datetime
+
+
+class Planned(msgspec.Struct, frozen=True):
+    """A plan that named files."""
+
+    id: int
+    user: str
+    object: str
+    at: dt.datetime
+    files: int
+
+
+class Reported(msgspec.Struct, frozen=True):
+    """A scan that an engine says it did."""
+
+    user: str
+    object: str
+    at: dt.datetime
+    snapshot: int | None
+
+
+class Loss(msgspec.Struct, frozen=True):
+    """From when to when someone could not read a table any more; `until` is None if they still cannot."""
+
+    user: str
+    object: str
+    at: dt.datetime
+    until: dt.datetime | None = None
+
+
+class Evidence(msgspec.Struct, frozen=True):
+    """All that is known of what principals were given. `folders` are those of tables; `keys` whose an access key is, by its print."""
+
+    given: tuple[Given, ...]
+    planned: tuple[Planned, ...]
+    reported: tuple[Reported, ...]
+    folders: Mapping[str, str]
+    users: frozenset[str]
+    keys: Mapping[str, str]
+
+    @property
+    def views(self) -> frozenset[str]:
+        return frozenset(given.view for given in self.given if given.view is not None)
+
+
+def moment(text: str) -> dt.datetime:
+    """A time as the store writes it."""
+    return dt.datetime.fromisoformat(text).astimezone(dt.UTC)
+
+
+def gather(events: Iterable[Event], users: Iterable[str], terms: Terms) -> Evidence:
+    """Read the events of loads and plans that were allowed.
+
+    Who loads a table they see whole is given its folders: an engine that plans by itself may read any file there. Who sees
+    a part of it is given the view's own folder, and the originals that readers of the view are given.
+    """
+    spans: dict[tuple[str, str, str | None, str | None], list[dt.datetime]] = {}
+    planned: list[Planned] = []
+    reported: list[Reported] = []
+    folders: dict[str, str] = {}
+    keys: dict[str, str] = {}
+    known = set(users)
+    for event in events:
+        if not event["allowed"] or event.get("type") != "table":
+            continue
+        user, table, details = event["user"], event["object"], event["details"]
+        at = moment(event["at"])
+        known.add(user)
+        if details.get("report"):
+            if details["report"] == "scan-report":
+                reported.append(Reported(user, table, at, (details.get("told") or {}).get("snapshot")))
+            continue
+        own = [normal(folder).rstrip("/") for folder in details.get("folders") or ()]
+        folders.update((folder, table) for folder in own)
+        keys.update((key, user) for key in details.get("keys") or ())
+        # A trusted engine is given the table itself.
+        view = None if details.get("delegated") else details.get("view")
+        more = [normal(place).rstrip("/") for key in _PLACES for place in details.get(key) or ()]
+        for place in (*more, *(own if view is None else ())):
+            spans.setdefault((user, table, place, None), []).append(at)
+        if view is not None:
+            spans.setdefault((user, table, None, view), []).append(at)
+        if event["action"] == "read_table" and details.get("files") and details.keys().isdisjoint(_NO_PLAN):
+            planned.append(Planned(event["id"], user, table, at, details["files"]))
+    given = [
+        Given(*whose, start - terms.skew, end + terms.skew)
+        for whose, times in spans.items()
+        for start, end in _merged(sorted(times), terms.window)
+    ]
+    return Evidence(tuple(given), tuple(planned), tuple(reported), folders, frozenset(known), keys)
+
+
+def _merged(times: Sequence[dt.datetime], window: dt.timedelta) -> list[tuple[dt.datetime, dt.datetime]]:
+    """The spans that moments cover, each for a while: a dashboard's thousand loads are one span."""
+    spans: list[tuple[dt.datetime, dt.datetime]] = []
+    for at in times:
+        if spans and at <= spans[-1][1]:
+            spans[-1] = spans[-1][0], at + window
+        else:
+            spans.append((at, at + window))
+    return spans

@@ -1,0 +1,175 @@
+"""Access to the files of tables: credentials and signatures, each for what the caller sees and no more."""
+
+from typing import Final
+
+import msgspec
+
+from headgate.catalogs.interface import Document, IcebergCatalog
+from headgate.catalogs.locations import normal
+from headgate.decide import Op
+from headgate.decide.clauses import any_on_the_way
+from headgate.decide.verdict import allowed
+from headgate.model.errors import Forbidden
+from headgate.model.objects import ObjectType, clip
+from headgate.steward.iceberg import Documents
+from headgate.steward.permits import Permit
+from headgate.steward.reads import Circumstances
+from headgate.steward.sights import Sight
+from headgate.steward.tables import place_of
+from headgate.vending import (
+    Scope,
+    Signed,
+    SignRequest,
+    StorageCredential,
+    TooManyFiles,
+    Unscopable,
+    Vendor,
+    Vendors,
+)
+
+NOTHING: Final = Scope()
+_MOST_TOLD: Final = 50
+
+
+class Access(msgspec.Struct, frozen=True):
+    """How a client gets at the files of a table: with credentials, by having its requests signed, or by itself."""
+
+    config: dict[str, str] = {}
+    credentials: tuple[StorageCredential, ...] = ()
+    signs: bool = False
+
+    def __bool__(self) -> bool:
+        return bool(self.credentials or self.signs)
+
+    def __repr__(self) -> str:
+        return f"Access({self.credentials!r}, signs={self.signs})"
+
+
+OWN: Final = Access()
+"""Clients use what they have themselves."""
+
+
+class Vending:
+    def __init__(self, documents: Documents) -> None:
+        self.documents = documents
+        self.kernel = documents.kernel
+        self.reads = documents.reads
+        self.vendors = Vendors()
+
+    def access(self, permit: Permit, circumstances: Circumstances) -> Access:
+        """What a client gets with a table that it loads or plans, if it asks for any."""
+        adapter = self.documents.adapter(permit)
+        vendor = self.vendors.of(adapter.properties)
+        asked = circumstances.delegations
+        if not asked or not vendor.signs:
+            return OWN
+        return self._given(permit, vendor, self.scope_of(permit, adapter), asked)
+
+    def staged_access(self, permit: Permit, document: Document, circumstances: Circumstances) -> Access:
+        """What a client gets to write the files of a table that it stages in the permit's schema.
+
+        INVARIANT: only for a folder that was chosen here, which so is nobody else's; and not where policies may show the
+        one who makes the table only a part of what others write into it.
+        """
+        adapter = self.documents.adapter(permit)
+        vendor = self.vendors.of(adapter.properties)
+        if not circumstances.delegations or not vendor.vends or any_on_the_way(permit.authority, permit.node):
+            return OWN
+        scope = _of_s3(adapter.given_folders(document), write=True)
+        return self._given(permit, vendor, scope, circumstances.delegations & {"vended-credentials"})
+
+    def credentials(self, permit: Permit) -> Access:
+        """Credentials once more, before those that a client has expire; none where clients use their own."""
+        adapter = self.documents.adapter(permit)
+        vendor = self.vendors.of(adapter.properties)
+        if not vendor.vends:
+            return OWN
+        scope = self.scope_of(permit, adapter)
+        if not scope:
+            raise _nothing(permit)
+        return self._given(permit, vendor, scope, frozenset({"vended-credentials"}))
+
+    def sign(self, permit: Permit, request: SignRequest) -> Signed:
+        """Sign one request to the table's storage, if the caller may make it."""
+        adapter = self.documents.adapter(permit)
+        vendor = self.vendors.of(adapter.properties)
+        scope = self.scope_of(permit, adapter)
+        if not scope:
+            raise _nothing(permit)
+        # Files that are many fit no policy: they are checked one by one, and the session holds for the table.
+        own = adapter.given_folders(adapter.document(place_of(permit))) if scope.files else ()
+        session = Scope(folders=(*scope.folders, *own), write=scope.write)
+        signed = vendor.sign(request, scope, session=session, name=permit.identity.user)
+        self.kernel.audit_read(
+            permit,
+            signed=request.method,
+            files=len(signed.places),
+            places=[clip(place, 500) for place in signed.places[:_MOST_TOLD]],
+        )
+        return signed
+
+    def scope_of(self, permit: Permit, adapter: IcebergCatalog) -> Scope:
+        """What the caller may touch of a table's files.
+
+        INVARIANT: the only place that says so, and nothing for who may not read: a writer needs to read what it commits to.
+        """
+        if not _may(permit, Op.READ_TABLE):
+            return NOTHING
+        document = adapter.document(place_of(permit))
+        sight = self.reads.sight(permit, document, adapter)
+        if sight is None:
+            return _of_s3(adapter.given_folders(document), write=_may(permit, Op.ALTER_TABLE))
+        if self.reads.delegated(permit, sight) is not None:
+            return _of_s3(adapter.given_folders(document), write=False)
+        return self._restricted(sight)
+
+    # -- inside -------------------------------------------------------------------------------------------------
+
+    def _restricted(self, sight: Sight) -> Scope:
+        """What someone may touch who sees only a part of the table: their view's own folder, and of the table itself
+        those files by name that hold nothing else."""
+        originals = self.reads.governed.originals(sight)
+        if not all(place.startswith("s3://") for place in (sight.folder, *map(normal, originals))):
+            return NOTHING
+        return Scope(folders=(sight.folder,), files=originals)
+
+    def _given(self, permit: Permit, vendor: Vendor, scope: Scope, asked: frozenset[str]) -> Access:
+        if not scope:
+            return OWN
+        signs = "remote-signing" in asked and vendor.signs
+        if "vended-credentials" in asked and vendor.vends:
+            try:
+                credentials = tuple(vendor.vend(scope, name=permit.identity.user))
+            except (TooManyFiles, Unscopable):
+                # INVARIANT: never a wider credential instead; what does not fit is signed file by file, or not given.
+                if not signs:
+                    raise
+            else:
+                self.kernel.audit_read(
+                    permit,
+                    vended=[clip(place, 500) for place in (*scope.folders, *scope.write)[:_MOST_TOLD]],
+                    keys=sorted({each.print for each in credentials}),
+                    files=len(scope.files) or None,
+                    writes=True if scope.write else None,
+                )
+                return Access(credentials[0].config if len(credentials) == 1 else {}, credentials)
+        return Access(vendor.client_config(), signs=True) if signs else OWN
+
+
+def _may(permit: Permit, op: Op) -> bool:
+    return allowed(permit.authority, permit.caller, op, permit.node)
+
+
+def _of_s3(folders: tuple[str, ...], *, write: bool) -> Scope:
+    """A scope of folders, which is none where one of them lies in storage that cannot be scoped."""
+    if not all(folder.startswith("s3://") for folder in folders):
+        return NOTHING
+    return Scope(folders=() if write else folders, write=folders if write else ())
+
+
+def _nothing(permit: Permit) -> Forbidden:
+    return Forbidden(
+        f"no access is given to the files of table '{clip(permit.ref.full_name)}'",
+        hint="its storage gives none, or you see only a part of the table: let the server plan your scans",
+        about=ObjectType.TABLE,
+    )

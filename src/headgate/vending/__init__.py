@@ -1,0 +1,27 @@
+"""Storage credentials and request signatures, no wider than what their holder may see.
+
+Comes in: a catalog's storage settings and a scope (folders and files of S3, decided above). Goes out: short-lived
+credentials whose session policy names exactly these, or the signature of one request that was checked key by key. Knows
+S3 and STS; nothing of principals, tables or HTTP servers.
+"""
+
+from headgate.vending.credentials import StorageCredential
+from headgate.vending.errors import NoVending, TooManyFiles, Unscopable
+from headgate.vending.requests import Signed, SignRequest
+from headgate.vending.scope import Reach, Scope
+from headgate.vending.settings import Settings
+from headgate.vending.vendor import Vendor, Vendors
+
+__all__ = [
+    "NoVending",
+    "Reach",
+    "Scope",
+    "Settings",
+    "SignRequest",
+    "Signed",
+    "StorageCredential",
+    "TooManyFiles",
+    "Unscopable",
+    "Vendor",
+    "Vendors",
+]

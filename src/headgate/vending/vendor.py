@@ -1,0 +1,240 @@
+"""Gives out credentials and signatures for the storage of one catalog."""
+
+import datetime as dt
+import hashlib
+import logging
+import re
+import threading
+import time
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any, Final
+
+import boto3
+import msgspec
+from botocore.auth import S3SigV4Auth
+from botocore.awsrequest import AWSRequest
+from botocore.config import Config
+from botocore.credentials import Credentials
+from botocore.exceptions import BotoCoreError, ClientError
+
+from headgate.model.errors import ConnectionFailed
+from headgate.vending.checks import check, payload, signed_headers
+from headgate.vending.credentials import StorageCredential, prefixes
+from headgate.vending.errors import NoVending, TooManyFiles
+from headgate.vending.policy import policy
+from headgate.vending.requests import Signed, SignRequest, refused, target
+from headgate.vending.scope import Reach, Scope
+from headgate.vending.settings import Settings
+
+_MOST_SESSIONS: Final = 2_000
+_MOST_VENDORS: Final = 200
+_UNSAFE: Final = re.compile(r"[^\w+=,.@-]", re.ASCII)
+
+# INVARIANT: no log tells a credential; at its most talkative botocore would write down what STS answers.
+logging.getLogger("botocore").setLevel(logging.INFO)
+
+
+class Session(msgspec.Struct, frozen=True):
+    """Credentials of an assumed role. Its repr tells none of them."""
+
+    key_id: str
+    secret_key: str
+    token: str
+    expires: dt.datetime
+
+    def __repr__(self) -> str:
+        return f"Session(expires={self.expires})"
+
+
+class Vendor:
+    """The storage of one catalog, as far as it can be given out.
+
+    INVARIANT: a role is never assumed without a session policy, and a session is only ever used again for the same
+    policy and the same name.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self._sessions: dict[tuple[str, str], tuple[Session, float]] = {}
+        self._lock = threading.Lock()
+
+    @property
+    def vends(self) -> bool:
+        """Whether credentials can be scoped here: only by assuming a role."""
+        return self.settings.role is not None
+
+    @property
+    def signs(self) -> bool:
+        """Whether requests are signed here: where a role is assumed, or the catalog's owner asked for it."""
+        return self.vends or self.settings.remote_signing
+
+    def vend(self, scope: Scope, *, name: str) -> list[StorageCredential]:
+        """Credentials that reach exactly the scope, for as long as the catalog says. `name` tells whose, for S3's own logs."""
+        session = self._session(scope, name)
+        expires = int(session.expires.timestamp() * 1000)
+        config = {
+            **self.client_config(),
+            "s3.access-key-id": session.key_id,
+            "s3.secret-access-key": session.secret_key,
+            "s3.session-token": session.token,
+            "s3.session-token-expires-at-ms": str(expires),
+        }
+        return [StorageCredential(prefix, config) for prefix in prefixes(scope)]
+
+    def sign(self, request: SignRequest, reach: Reach, *, session: Scope, name: str) -> Signed:
+        """Sign one request, if everything it touches is in reach.
+
+        What is signed is put together from what was checked, never from the client's text. Where a role can be assumed
+        the signature is made with a session of the scope `session`, so that it can do no more even if a server
+        should read the request otherwise; without one, only reads are signed.
+        """
+        if not self.signs:
+            raise NoVending(
+                "this catalog signs no requests", hint="its owner sets s3-remote-signing or s3-role-arn"
+            )
+        asked = target(request.uri, self.settings)
+        if request.provider.lower() != "s3" or request.region != self.settings.region:
+            raise refused(request.uri, f"it is not for S3 in region {self.settings.region}")
+        places = check(request, asked, reach)
+        cacheable = request.method in ("GET", "HEAD")
+        if not cacheable and not self.vends:
+            raise refused(request.uri, "writes are signed only where the catalog has a role to assume")
+        headers = signed_headers(request)
+        signing = AWSRequest(method=request.method, url=asked.uri, headers={**headers, "host": asked.host})
+        signing.context["payload"] = payload(request, headers)
+        _Auth(self._signing(session, name), "s3", self.settings.region).add_auth(signing)
+        theirs = {"host", *(name.lower() for name in request.headers)}
+        added = {name: [value] for name, value in signing.headers.items() if name.lower() not in theirs}
+        return Signed(asked.uri, added, cacheable, places)
+
+    def client_config(self) -> dict[str, str]:
+        """How a client reaches the storage; holds no secret."""
+        known = {
+            "client.region": self.settings.region,
+            "s3.region": self.settings.region,
+            "s3.path-style-access": "true" if self.settings.path_style else "false",
+        }
+        if self.settings.endpoint is not None:
+            known["s3.endpoint"] = self.settings.endpoint.url
+        if not self.settings.path_style:
+            known["s3.force-virtual-addressing"] = "true"
+        return known
+
+    # -- inside -------------------------------------------------------------------------------------------------
+
+    def _session(self, scope: Scope, name: str) -> Session:
+        if self.settings.role is None:
+            raise NoVending(
+                "this catalog gives out no credentials",
+                hint="its owner sets s3-role-arn, a role that can be assumed",
+            )
+        key = policy(scope, self.settings.partition), session_name(name)
+        now = time.monotonic()
+        with self._lock:
+            known = self._sessions.get(key)
+            if known is not None and now < known[1]:
+                return known[0]
+        session = self._assume(self.settings.role, *key)
+        with self._lock:
+            if len(self._sessions) >= _MOST_SESSIONS:
+                self._sessions = {k: kept for k, kept in self._sessions.items() if now < kept[1]}
+            if len(self._sessions) >= _MOST_SESSIONS:
+                self._sessions.clear()
+            # Clients take new ones five minutes before the end, so what is used again has half its life ahead.
+            self._sessions[key] = session, now + self.settings.lifetime / 2
+        return session
+
+    def _assume(self, role: str, text: str, name: str) -> Session:
+        extra = {"ExternalId": self.settings.external_id} if self.settings.external_id else {}
+        try:
+            answer: Any = self._sts.assume_role(
+                RoleArn=role,
+                RoleSessionName=name,
+                Policy=text,
+                DurationSeconds=self.settings.lifetime,
+                **extra,
+            )
+        except ClientError as error:
+            code = str(error.response.get("Error", {}).get("Code", ""))[:60]
+            if code == "PackedPolicyTooLarge":
+                raise TooManyFiles(
+                    "the files do not fit a session policy", hint="use remote signing"
+                ) from None
+            # INVARIANT: only the code is told: the words of STS name accounts, users and roles.
+            raise ConnectionFailed(
+                "no storage credentials could be had", hint=f"STS answers {code}"
+            ) from None
+        except BotoCoreError as error:
+            raise ConnectionFailed(
+                "no storage credentials could be had", hint=f"STS cannot be asked: {type(error).__name__}"
+            ) from None
+        given = answer["Credentials"]
+        return Session(
+            given["AccessKeyId"], given["SecretAccessKey"], given["SessionToken"], given["Expiration"]
+        )
+
+    def _signing(self, scope: Scope, name: str) -> Credentials:
+        if self.vends:
+            session = self._session(scope, name)
+            return Credentials(session.key_id, session.secret_key, session.token)
+        found = self._boto.get_credentials()
+        if found is None:
+            raise ConnectionFailed(
+                "the server has no storage credentials to sign with", hint="set s3-access-key-id"
+            )
+        frozen = found.get_frozen_credentials()
+        return Credentials(frozen.access_key or "", frozen.secret_key or "", frozen.token)
+
+    @cached_property
+    def _boto(self) -> boto3.session.Session:
+        def told(secret: Any) -> str | None:
+            return None if secret is None else secret.hidden
+
+        known = self.settings
+        return boto3.session.Session(
+            aws_access_key_id=told(known.key_id),
+            aws_secret_access_key=told(known.secret_key),
+            aws_session_token=told(known.session_token),
+            region_name=known.region,
+        )
+
+    @cached_property
+    def _sts(self) -> Any:
+        quick = Config(
+            connect_timeout=5, read_timeout=10, retries={"total_max_attempts": 3, "mode": "standard"}
+        )
+        return self._boto.client("sts", endpoint_url=self.settings.sts_endpoint, config=quick)
+
+
+class Vendors:
+    """The vendors of all catalogs, each kept while its catalog's settings stay the same."""
+
+    def __init__(self) -> None:
+        self._known: dict[Settings, Vendor] = {}
+        self._lock = threading.Lock()
+
+    def of(self, properties: Mapping[str, str]) -> Vendor:
+        settings = Settings.of(properties)
+        with self._lock:
+            known = self._known.get(settings)
+            if known is None:
+                if len(self._known) >= _MOST_VENDORS:
+                    self._known.clear()
+                known = self._known[settings] = Vendor(settings)
+            return known
+
+
+class _Auth(S3SigV4Auth):
+    """Signs with the payload hash that was checked, for the payload itself is not here."""
+
+    def payload(self, request: Any) -> str:
+        return str(request.context["payload"])
+
+
+def session_name(name: str) -> str:
+    """A principal's name as STS takes it; one that had to be changed keeps apart from others by a hash."""
+    plain = _UNSAFE.sub("-", name)
+    if plain == name and 2 <= len(name) <= 64:
+        return name
+    return f"{plain[:50]}-{hashlib.sha256(name.encode()).hexdigest()[:12]}"

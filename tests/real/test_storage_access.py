@@ -1,0 +1,137 @@
+"""Unmodified clients work with tables on a real MinIO, holding no keys but what the catalog gives them."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyiceberg.catalog.rest import RestCatalog
+
+from tests.minio import PATIENCE, Minio, minio
+from tests.real.conftest import ROOT
+from tests.real.iceberg_clients import duckdb, keyless
+from tests.real.iceberg_lake import IcebergLake, iceberg_lake
+
+__all__ = ["minio"]
+
+pytestmark = [pytest.mark.real, pytest.mark.timeout(PATIENCE)]
+
+PYICEBERG = ["pyiceberg[s3fs,pyarrow]==0.12.0"]
+
+
+@pytest.fixture(scope="module")
+def lake(minio: Minio, tmp_path_factory: pytest.TempPathFactory) -> Iterator[IcebergLake]:
+    properties = {**minio.properties(), "warehouse": f"s3://{minio.bucket()}/lake"}
+    with iceberg_lake(tmp_path_factory.mktemp("lake"), properties) as lake:
+        yield lake
+
+
+@pytest.fixture(scope="module")
+def s3fs_python() -> Path:
+    """The Python of an environment that has pyiceberg with s3fs; made once and kept."""
+    home = ROOT / ".cache" / "pyiceberg-s3fs"
+    python, complete = home / "bin" / "python", home / "pyiceberg-0.12.0"
+    if not complete.exists():
+        uv = shutil.which("uv")
+        assert uv is not None, "uv makes the environment of the client: install uv"
+        subprocess.run([uv, "venv", "-q", "--clear", "--python", sys.executable, home], check=True)
+        subprocess.run([uv, "pip", "install", "-q", "--python", python, *PYICEBERG], check=True)
+        complete.touch()
+    return python
+
+
+def client(lake: IcebergLake, **more: str) -> RestCatalog:
+    return RestCatalog("lake", uri=lake.uri, warehouse=lake.warehouse, token=lake.token, **more)
+
+
+def test_pyiceberg_writes_and_reads_with_the_credentials_it_is_given(
+    lake: IcebergLake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in [name for name in os.environ if name.startswith("AWS_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    rows = pa.table({"id": pa.array([1, 2, 3], pa.int64()), "region": ["EU", "a/b c%*", None]})
+    table = client(lake).create_table("s.vended", rows.schema)
+    table.append(rows)
+    table.delete("id = 3")
+    read = client(lake).load_table("s.vended")
+    assert sorted(row["id"] for row in read.scan().to_arrow().to_pylist()) == [1, 2]
+    other = client(lake).create_table("s.other", rows.schema)
+    with pytest.raises(OSError, match=r"(?i)access.denied|forbidden"):
+        read.io.new_input(other.metadata_location).open().read()
+    with pytest.raises(OSError, match=r"(?i)access.denied|forbidden"):
+        read.io.delete(other.metadata_location)
+
+
+def signed_methods(lake: IcebergLake, table: str) -> set[str]:
+    """What was signed for a table, by the audit."""
+    query = f"/api/headgate/audit?metalake=lake&object=cat.s.{table}&limit=1000"
+    events: list[Any] = lake.server.must(lake.token, "GET", query)["events"]
+    return {event["details"].get("signed") for event in events}
+
+
+def test_pyiceberg_has_its_requests_signed(lake: IcebergLake, s3fs_python: Path) -> None:
+    schema = pa.schema([("id", pa.int64())])
+    foreign = client(lake).create_table("s.foreign", schema).metadata_location
+    program = str(Path(__file__).with_name("signing_client.py"))
+    ran = subprocess.run(
+        [s3fs_python, program, lake.uri, lake.warehouse, lake.token, foreign],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        env=keyless(),
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr[-3000:]
+    told = json.loads(ran.stdout)
+    assert told["rows"] == [1, 1, 2]
+    assert told["io"] == "FsspecFileIO"
+    assert told["foreign"].startswith("refused"), told
+    assert {"GET", "PUT"} <= signed_methods(lake, "signed")
+
+
+def test_duckdb_reads_and_writes_with_the_credentials_it_is_given(
+    lake: IcebergLake, duckdb_python: Path
+) -> None:
+    answers = duckdb(
+        duckdb_python,
+        lake,
+        """CREATE TABLE l.s.duck (id INTEGER, v VARCHAR);
+        INSERT INTO l.s.duck VALUES (1, 'a'), (2, 'b'), (3, 'c');
+        DELETE FROM l.s.duck WHERE id = 2;
+        SELECT * FROM l.s.duck ORDER BY id""",
+        "vended_credentials",
+    )
+    assert answers[-1] == "[(1, 'a'), (3, 'c')]"
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_spark_works_with_credentials_with_plans_and_with_signatures(
+    lake: IcebergLake, tmp_path: Path
+) -> None:
+    program = str(Path(__file__).with_name("s3_spark.py"))
+    ran = subprocess.run(
+        [sys.executable, program, lake.uri, lake.warehouse, lake.token],
+        capture_output=True,
+        text=True,
+        timeout=900,
+        env=keyless(),
+        cwd=tmp_path,
+        check=False,
+    )
+    assert ran.returncode == 0, "\n".join(line for line in ran.stderr.splitlines() if "\tat " not in line)[
+        -5000:
+    ]
+    found = json.loads(ran.stdout.partition("FOUND ")[2])
+    left = [5, 6, 7, 8, 9]
+    assert found["vended"] == found["planned"] == [*left, 100]
+    assert found["signed"] == found["expired"] == left
+    assert str(found["bare"]).startswith("refused"), "without being given anything it reads nothing"
+    assert {"GET", "PUT", "POST"} <= signed_methods(lake, "g"), "files are deleted in bulk"

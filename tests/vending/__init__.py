@@ -1,0 +1,1 @@
+"""Credentials and signatures reach what they were made for, and nothing else."""

@@ -1,0 +1,3 @@
+from tests.minio import minio
+
+__all__ = ["minio"]
