@@ -159,17 +159,11 @@ def write_manifest_list(
     _write(storage, path, _list_type(version), records, header)
 
 
-def write_bytes(storage: Storage, path: str, data: bytes) -> None:
-    """Write a file that is new."""
-    with storage.io.new_output(path).create(overwrite=False) as stream:
-        stream.write(data)
-
-
 def _write(storage: Storage, path: str, schema: Json, records: list[Json], header: Mapping[str, str]) -> int:
     stream = io.BytesIO()
     fastavro.writer(stream, fastavro.parse_schema(schema), records, codec="deflate", metadata=dict(header))
     data = stream.getvalue()
-    write_bytes(storage, path, data)
+    storage.write_bytes(path, data)
     return len(data)
 
 
