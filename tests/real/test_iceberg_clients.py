@@ -1,8 +1,6 @@
 """Unmodified pyiceberg and DuckDB work with the Iceberg door."""
 
-import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,32 +14,15 @@ from pyiceberg.transforms import BucketTransform, DayTransform, IdentityTransfor
 from pyiceberg.types import IntegerType, StringType
 
 from tests.planning.forge import simple_schema
-from tests.real.conftest import ROOT
 from tests.real.iceberg_lake import IcebergLake, iceberg_lake
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(300)]
-
-DUCKDB = ["duckdb==1.5.5", *(f"duckdb-extension-{name}==1.5.5" for name in ("iceberg", "avro", "httpfs"))]
 
 
 @pytest.fixture(scope="module")
 def lake(tmp_path_factory: pytest.TempPathFactory) -> Iterator[IcebergLake]:
     with iceberg_lake(tmp_path_factory.mktemp("lake")) as lake:
         yield lake
-
-
-@pytest.fixture(scope="module")
-def duckdb_python() -> Path:
-    """The Python of an environment that has DuckDB and its extensions; made once and kept."""
-    home = ROOT / ".cache" / "duckdb-client"
-    python, complete = home / "bin" / "python", home / "duckdb-1.5.5"
-    if not complete.exists():
-        uv = shutil.which("uv")
-        assert uv is not None, "uv makes the environment of the client: install uv"
-        subprocess.run([uv, "venv", "-q", "--clear", "--python", sys.executable, home], check=True)
-        subprocess.run([uv, "pip", "install", "-q", "--python", python, *DUCKDB], check=True)
-        complete.touch()
-    return python
 
 
 def client(lake: IcebergLake, **more: str) -> RestCatalog:
