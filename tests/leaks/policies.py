@@ -64,7 +64,8 @@ class Author:
             ]
         )
         names = ["admin", *self.spared]
-        lines = f"to: [{to}]\nexcept: [{', '.join([*(f'user:{name}' for name in names), *excepted])}]"
+        out = dict.fromkeys([*(f"user:{name}" for name in names), *excepted])
+        lines = f"to: [{to}]\nexcept: [{', '.join(out)}]"
         return lines, lambda p: among(p) and not spared(p) and p.name not in names
 
     # -- kinds of policies --------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from tests.leaks.clients import canonical, pyiceberg, spark_catalog
 from tests.leaks.hostile import HostileReader, local
 from tests.leaks.hunt import LAKE, Case, Hunt
 from tests.leaks.marks import HUNT
-from tests.leaks.truth import Person, Policy
+from tests.leaks.truth import Person
 
 pytestmark = HUNT
 
@@ -63,15 +63,16 @@ def test_the_next_read_is_under_the_new_policies(hunt: Hunt, changing: Case) -> 
     masked = author.mask(line, binds, ("text",))
     hidden = author.hide(line, binds, ("amount",))
     places: dict[tuple[int, ...], str] = {}
-    ids: list[str] = []
+    plans: dict[str, tuple[int, ...]] = {}
     for policies in ([rows], [rows, masked], [hidden], [rows], []):
         hunt.govern(case, policies)
         planned = watch.ask("POST", "/plan", {}).json()
-        for id in ids:
-            assert watch.ask("GET", f"/plan/{id}").status_code == 404, "it was another view's"
+        view = tuple(hash(policy.text) for policy in policies)
+        for id, made_under in plans.items():
+            assert made_under == view or watch.ask("GET", f"/plan/{id}").status_code == 404
         if planned["status"] == "submitted":
-            ids.append(planned["plan-id"])
-        place = places.setdefault(tuple(map(id_of, policies)), watch.location())
+            plans[planned["plan-id"]] = view
+        place = places.setdefault(view, watch.location())
         assert place == watch.location(), "the same view has the same place"
         others = {other for other in places.values() if other != place}
         told = watch.ask("GET").text + watch.ask("POST", "/plan", {}).text
@@ -80,10 +81,6 @@ def test_the_next_read_is_under_the_new_policies(hunt: Hunt, changing: Case) -> 
         if policies:
             assert watch.leaks() == []
     assert len(set(places.values())) == len(places)
-
-
-def id_of(policy: Policy) -> int:
-    return hash(policy.text)
 
 
 def test_a_table_that_was_loaded_before_is_planned_under_the_policies_of_now(
