@@ -26,6 +26,16 @@ settings.register_profile("shared", derandomize=SAME_EVERY_TIME)
 settings.load_profile("shared")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--leak-hunt",
+        type=int,
+        default=3,
+        metavar="N",
+        help="how many tables the leak hunt makes (tests/leaks)",
+    )
+
+
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
     store = Store(f"sqlite:///{tmp_path}/store.db")

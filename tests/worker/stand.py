@@ -154,8 +154,8 @@ class Stand:
         assert answer.status_code == 200, answer.text
         location = answer.json()["metadata-location"]
         table = StaticTable.from_metadata(location)
-        named = {_path(task.file.file_path) for task in table.scan().plan_files()}
-        own = _path(location).partition("/metadata/")[0]
+        named = {path_of(task.file.file_path) for task in table.scan().plan_files()}
+        own = path_of(location).partition("/metadata/")[0]
         assert named == {copy for copy in self.recorded(name) if copy.startswith(f"{own}/")}
         found: list[Row] = table.scan().to_arrow().to_pylist()
         assert not leaks(repr(found))
@@ -192,7 +192,7 @@ class Stand:
         return {str(file) for file in self.governed_folder(name).rglob("*.parquet")}
 
     def recorded(self, name: str) -> set[str]:
-        return {_path(copy.location) for copy in self.copies(name) if copy.location}
+        return {path_of(copy.location) for copy in self.copies(name) if copy.location}
 
     # -- workers ------------------------------------------------------------------------------------------------
 
@@ -219,7 +219,7 @@ class Stand:
         return node, adapter, adapter.document(place(authority, node))
 
 
-def _path(location: str | None) -> str:
+def path_of(location: str | None) -> str:
     return (location or "").removeprefix("file://").removeprefix("file:")
 
 

@@ -75,6 +75,17 @@ def test_somebody_had_a_restricted_view_lately(stand: Stand, monkeypatch: pytest
     assert session.told == ["opened", "warmed", "closed"]
 
 
+def test_a_worker_outlives_a_spark_that_is_not_ready(stand: Stand, monkeypatch: pytest.MonkeyPatch) -> None:
+    session = Session(monkeypatch, fails=True)
+    stand.table("t", 1)
+    assert stand.waits("t")
+    batch = ledger.take(stand.store, "gone", 10)
+    assert batch is not None
+    ledger.void(stand.store, batch)
+    steps(Worker(stand.steward.workshop, SparkSettings()), monkeypatch, None, None, None)
+    assert session.told == ["opened"], "tried once; the next job tries again"
+
+
 @pytest.mark.parametrize("error", [Unavailable("the store does not answer"), Conflict("deadlock")])
 def test_no_answer_of_the_store_ends_the_loop(
     stand: Stand, monkeypatch: pytest.MonkeyPatch, error: Exception

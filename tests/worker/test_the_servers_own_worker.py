@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.real.server import RunningServer, running
-from tests.worker.stand import ICE, QUICK, Stand, leaks, seen, standing
+from tests.worker.stand import ICE, QUICK, Stand, leaks, path_of, seen, standing
 
 pytestmark = [
     pytest.mark.real,
@@ -120,6 +120,6 @@ def test_a_plan_of_a_killed_server_goes_on_in_the_next(stand: Stand, shared_spar
         answer = again.ask("ann", "GET", path)
         assert answer.json()["status"] == "completed", answer.text
         files = {task["data-file"]["file-path"] for task in answer.json()["file-scan-tasks"]}
-        assert {file.removeprefix("file://") for file in files} == stand.recorded("planned")
+        assert {path_of(file) for file in files} == stand.recorded("planned")
         assert again.stop() == 0
     assert "plan taken over" in again.log.read_text()

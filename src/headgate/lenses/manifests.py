@@ -10,6 +10,7 @@ import orjson
 
 from headgate.catalogs.iceberg.storage import Storage
 from headgate.lenses.entries import ADDED, Entry
+from headgate.lenses.summaries import summaries
 from headgate.planning import layout as ids
 from headgate.planning.segment import ManifestFile
 
@@ -55,6 +56,7 @@ class Written:
     existing: int
     added_rows: int
     existing_rows: int
+    partitions: list[Json] | None = None
     first_row_id: int | None = None
 
     @staticmethod
@@ -115,6 +117,7 @@ def write_manifest(
         existing=len(existing),
         added_rows=sum(e.file[ids.RECORD_COUNT] for e in added),
         existing_rows=sum(e.file[ids.RECORD_COUNT] for e in existing),
+        partitions=summaries(entries, spec, partition),
     )
 
 
@@ -150,7 +153,7 @@ def write_manifest_list(
             "added_rows_count": m.added_rows,
             "existing_rows_count": m.existing_rows,
             "deleted_rows_count": 0,
-            "partitions": None,
+            "partitions": m.partitions,
             "key_metadata": None,
             "first_row_id": m.first_row_id,
         }
@@ -159,17 +162,11 @@ def write_manifest_list(
     _write(storage, path, _list_type(version), records, header)
 
 
-def write_bytes(storage: Storage, path: str, data: bytes) -> None:
-    """Write a file that is new."""
-    with storage.io.new_output(path).create(overwrite=False) as stream:
-        stream.write(data)
-
-
 def _write(storage: Storage, path: str, schema: Json, records: list[Json], header: Mapping[str, str]) -> int:
     stream = io.BytesIO()
     fastavro.writer(stream, fastavro.parse_schema(schema), records, codec="deflate", metadata=dict(header))
     data = stream.getvalue()
-    write_bytes(storage, path, data)
+    storage.write_bytes(path, data)
     return len(data)
 
 

@@ -15,7 +15,7 @@ import orjson
 from headgate.catalogs.iceberg.storage import Storage
 from headgate.lenses.copies import GovernedCopy
 from headgate.lenses.entries import DATA, NO_PARTITION, Entry, Manifest, live, snapshot_of
-from headgate.lenses.manifests import Written, write_bytes, write_manifest, write_manifest_list
+from headgate.lenses.manifests import Written, write_manifest, write_manifest_list
 from headgate.model.errors import Conflict, IllegalArgument
 from headgate.model.schema import Schema
 from headgate.planning import layout as ids
@@ -150,7 +150,7 @@ def governed_document(
 def write_governed_document(storage: Storage, governed: Json) -> str:
     """Write a governed document under a name of its own; answers where."""
     location = f"{governed['location']}/metadata/{uuid.uuid4().hex}.metadata.json"
-    write_bytes(storage, location, orjson.dumps(governed))
+    storage.write_bytes(location, orjson.dumps(governed))
     return location
 
 

@@ -14,7 +14,7 @@ import orjson
 from headgate.catalogs.iceberg.storage import Storage
 from headgate.lenses.entries import DATA, DELETES, EXISTING, Entry, live, read_manifest, snapshot_of
 from headgate.lenses.entries import manifests_of as listed_in
-from headgate.lenses.manifests import METRICS, Written, write_bytes, write_manifest, write_manifest_list
+from headgate.lenses.manifests import METRICS, Written, write_manifest, write_manifest_list
 from headgate.lenses.metadata import NAME_MAPPING
 from headgate.model.errors import Conflict, Unsupported
 from headgate.model.schema import (
@@ -196,7 +196,7 @@ def _document(
 
 def _write(storage: Storage, folder: str, table: Json) -> str:
     location = f"{folder}/{uuid.uuid4().hex}.metadata.json"
-    write_bytes(storage, location, orjson.dumps(table))
+    storage.write_bytes(location, orjson.dumps(table))
     return location
 
 

@@ -139,6 +139,7 @@ def _silence() -> None:
     """Keep Spark from logging the values that a failing expression met; the job's own error tells what went wrong."""
     for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
         logging.getLogger(name).disabled = True
+    logging.getLogger("py4j").setLevel(logging.ERROR)
 
 
 def _packages(settings: SparkSettings) -> tuple[str, ...]:

@@ -114,10 +114,14 @@ class Worker:
             self.close()
 
     def _warm(self) -> None:
+        if self._spark is not None:
+            return
         try:
             warm(self._opened())
-        except Unavailable as error:
-            log.warning("Spark is not ready", reason=str(error))
+        except Exception as error:
+            # Nobody waits for it: the next job tries again, and tells who does.
+            log.warning("Spark is not ready", reason=type(error).__name__)
+            self._check_session()
 
     def _session(self, order: Order) -> "SparkSession":
         """The session, with what the order's storage needs; a session that lacks it is opened anew."""

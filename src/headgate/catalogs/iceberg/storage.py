@@ -118,12 +118,16 @@ class Storage:
     def write(self, location: str, document: Json) -> None:
         """Write a document that is new; nothing is ever overwritten."""
         data = orjson.dumps(document)
+        self.write_bytes(location, data)
+        _kept.put((self._settings, location), data)
+
+    def write_bytes(self, location: str, data: bytes) -> None:
+        """Write a file that is new."""
         try:
             with self.io.new_output(location).create(overwrite=False) as stream:
                 stream.write(data)
         except OSError as error:
             raise _unreachable(error) from error
-        _kept.put((self._settings, location), data)
 
     def delete(self, location: str) -> None:
         try:
