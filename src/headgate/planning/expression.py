@@ -194,7 +194,7 @@ def read_filter(
 
 
 def _operands(kind: str, node: dict[str, Any]) -> tuple[Any, Any]:
-    """Column and literal of a predicate, in the `term`/`value` or in the `left`/`right` spelling."""
+    """Column and literal of a predicate, in the `term`/`value` or in the `left`/`right` (`child`, `values`) spelling."""
     old, new = "term" in node, "left" in node or "child" in node
     if old == new:
         raise InvalidFilterError(f"{kind} needs either term and value or left and right")
@@ -203,6 +203,8 @@ def _operands(kind: str, node: dict[str, Any]) -> tuple[Any, Any]:
         term, value = node["term"], next((node[key] for key in keys if key in node), None)
     elif kind in UNARY:
         term, value = node.get("child", node.get("left")), None
+    elif kind in SETS and "child" in node:
+        term, value = node["child"], _member(node, "values")
     else:
         term, value = _member(node, "left"), _member(node, "right")
     if (

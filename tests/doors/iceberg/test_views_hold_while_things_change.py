@@ -86,6 +86,22 @@ def test_files_with_a_column_that_was_dropped_are_not_given_as_they_are(api: Api
     assert api("admin", "POST", f"{TABLE}/plan", {}).json().keys() == {"status", "plan-id"}
 
 
+@pytest.mark.parametrize(
+    ("rows", "left"),
+    [
+        ("id IN (0, 2)", ["f0.parquet", "f2.parquet"]),
+        ("name IN ('n1', 'n2')", ["f1.parquet", "f2.parquet"]),
+    ],
+)
+def test_a_filter_with_a_list_is_planned(
+    api: Api, register: Register, steward: Steward, rows: str, left: list[str]
+) -> None:
+    steward.scans.patience = 60
+    register()
+    applied(api, ROWS.format(rows))
+    assert ids(api("admin", "POST", f"{TABLE}/plan", {}).json()) == left
+
+
 @pytest.mark.parametrize("asked", ["select", "stats-fields", "filter"])
 def test_names_of_former_schemas_mean_nothing_under_a_view(api: Api, register: Register, asked: str) -> None:
     register()
