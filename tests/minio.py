@@ -19,6 +19,7 @@ import boto3
 import httpx
 import pytest
 from botocore.config import Config
+from botocore.exceptions import ClientError
 
 from tests.maven import lacking
 from tests.postgres import free_port
@@ -81,8 +82,17 @@ class Minio:
     def bucket(self) -> str:
         """A new, empty bucket."""
         name = f"t{secrets.token_hex(8)}"
-        self.client().create_bucket(Bucket=name)
-        return name
+        deadline = time.monotonic() + 60
+        while True:
+            try:
+                self.client().create_bucket(Bucket=name)
+            except ClientError as error:
+                # It says that it is ready a little before it is.
+                if "NotInitialized" not in str(error) or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.2)
+            else:
+                return name
 
     def properties(self, **more: str) -> dict[str, str]:
         """What a catalog says to use this server and to give out access to it."""

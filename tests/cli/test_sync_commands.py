@@ -389,8 +389,8 @@ def test_two_metalakes_are_kept_in_step(run: Run, server: RunningServer) -> None
     clash = run("in-step", *PAIR, "headgate:two", "--yes")
     assert clash.returncode == 1, "what both sides changed is left alone, and that is no success"
     assert "the source says 'user:mia owns metalake:', the target 'user:admin owns metalake:'" in clash.stderr
-    owner = {"name": "admin", "type": "user"}
-    server.must("mia", "PUT", "/api/metalakes/one/owners/metalake/one", owner)
+    owner = "/api/metalakes/one/owners/metalake/one"
+    server.must("mia", "PUT", owner, {"name": "admin", "type": "user"})
     done(run("in-step", *PAIR, "headgate:two", "--yes"))
     server.must("ann", "GET", "/api/metalakes/two/catalogs/c/schemas/s/tables/orders")
     body = {"privileges": [{"name": "select_table", "condition": "allow"}]}
@@ -398,6 +398,7 @@ def test_two_metalakes_are_kept_in_step(run: Run, server: RunningServer) -> None
     server.must("admin", "PUT", where, body)
     done(run("in-step", *PAIR, "headgate:two", "--yes"))
     server.must("ann", "GET", "/api/metalakes/one/catalogs/c/schemas/s/tables/others")
+    server.must("admin", "PUT", owner, {"name": "mia", "type": "user"})
 
 
 # -- what policies hide -----------------------------------------------------------------------------------------

@@ -24,7 +24,11 @@ from headgate.sync.facts import Fact, Facts, Grant, Kind, Known, Member, Owner, 
 from headgate.sync.plan import shifts
 from headgate.sync.relations import Relations, object_key
 
-pytestmark = pytest.mark.spark
+pytestmark = [
+    pytest.mark.spark,
+    # Sockets between Python and the JVM, which py4j leaves to the garbage collector.
+    pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"),
+]
 
 T = ObjectType
 CANON = msgspec.structs.replace(CANONICAL, natives=vocabulary(all_capabilities()))
