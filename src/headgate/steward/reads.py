@@ -26,8 +26,8 @@ T = TypeVar("T")
 
 SERVER_PLANNING: Final = {"scan-planning-mode": "server"}
 
-PATIENCE: Final = 30.0
-"""Seconds that a client waits for a table to be made ready before it is told to come back."""
+PATIENCE: Final = 20.0
+"""Seconds that a client waits for a table to be made ready before it is told to come back. DuckDB hangs up after 30."""
 MOST_WAITING: Final = 16
 """How many may wait so at a time; a server whose threads all wait answers nobody."""
 _WAYS: Final = frozenset({"vended-credentials", "remote-signing"})
