@@ -63,7 +63,7 @@ def see_all(patch: pytest.MonkeyPatch) -> None:
 
 def plan_originals(patch: pytest.MonkeyPatch) -> None:
     """Every file conforms."""
-    patch.setattr(scans, "parted", lambda files: ([file.path for file in files.files()], []))
+    patch.setattr(scans, "parted", lambda files, *_, **__: ([file.path for file in files.files()], []))
     patch.setattr(governed.Governed, "is_ready", lambda *_: False)
 
 
