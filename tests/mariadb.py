@@ -115,6 +115,8 @@ def running() -> Iterator[Server]:
                 program,
                 "--no-defaults",
                 f"--datadir={folder}/data",
+                # Its own: several servers would share the machine's, and its names.
+                f"--tmpdir={folder}",
                 f"--port={server.port}",
                 "--bind-address=127.0.0.1",
                 f"--socket={folder}/socket",
