@@ -7,16 +7,10 @@ import re
 import threading
 import time
 from collections.abc import Mapping
-from functools import cached_property
-from typing import Any, Final
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any, Final
 
-import boto3
 import msgspec
-from botocore.auth import S3SigV4Auth
-from botocore.awsrequest import AWSRequest
-from botocore.config import Config
-from botocore.credentials import Credentials
-from botocore.exceptions import BotoCoreError, ClientError
 
 from headgate.model.errors import ConnectionFailed
 from headgate.vending.checks import check, payload, signed_headers
@@ -26,6 +20,12 @@ from headgate.vending.policy import policy
 from headgate.vending.requests import Signed, SignRequest, refused, target
 from headgate.vending.scope import Reach, Scope
 from headgate.vending.settings import Settings
+
+if TYPE_CHECKING:
+    import boto3
+    from botocore.credentials import Credentials
+
+# AWS's libraries are loaded by whoever needs them first: they would be a tenth of an idle server's memory.
 
 _MOST_SESSIONS: Final = 2_000
 _MOST_VENDORS: Final = 200
@@ -100,10 +100,12 @@ class Vendor:
         cacheable = request.method in ("GET", "HEAD")
         if not cacheable and not self.vends:
             raise refused(request.uri, "writes are signed only where the catalog has a role to assume")
+        from botocore.awsrequest import AWSRequest
+
         headers = signed_headers(request)
         signing = AWSRequest(method=request.method, url=asked.uri, headers={**headers, "host": asked.host})
         signing.context["payload"] = payload(request, headers)
-        _Auth(self._signing(session, name), "s3", self.settings.region).add_auth(signing)
+        _auth()(self._signing(session, name), "s3", self.settings.region).add_auth(signing)
         theirs = {"host", *(name.lower() for name in request.headers)}
         added = {name: [value] for name, value in signing.headers.items() if name.lower() not in theirs}
         return Signed(asked.uri, added, cacheable, places)
@@ -146,6 +148,8 @@ class Vendor:
         return session
 
     def _assume(self, role: str, text: str, name: str) -> Session:
+        from botocore.exceptions import BotoCoreError, ClientError
+
         extra = {"ExternalId": self.settings.external_id} if self.settings.external_id else {}
         try:
             answer: Any = self._sts.assume_role(
@@ -174,7 +178,9 @@ class Vendor:
             given["AccessKeyId"], given["SecretAccessKey"], given["SessionToken"], given["Expiration"]
         )
 
-    def _signing(self, scope: Scope, name: str) -> Credentials:
+    def _signing(self, scope: Scope, name: str) -> "Credentials":
+        from botocore.credentials import Credentials
+
         if self.vends:
             session = self._session(scope, name)
             return Credentials(session.key_id, session.secret_key, session.token)
@@ -187,7 +193,9 @@ class Vendor:
         return Credentials(frozen.access_key or "", frozen.secret_key or "", frozen.token)
 
     @cached_property
-    def _boto(self) -> boto3.session.Session:
+    def _boto(self) -> "boto3.session.Session":
+        import boto3
+
         def told(secret: Any) -> str | None:
             return None if secret is None else secret.hidden
 
@@ -201,6 +209,8 @@ class Vendor:
 
     @cached_property
     def _sts(self) -> Any:
+        from botocore.config import Config
+
         quick = Config(
             connect_timeout=5, read_timeout=10, retries={"total_max_attempts": 3, "mode": "standard"}
         )
@@ -225,11 +235,17 @@ class Vendors:
             return known
 
 
-class _Auth(S3SigV4Auth):
-    """Signs with the payload hash that was checked, for the payload itself is not here."""
+@cache
+def _auth() -> Any:
+    from botocore.auth import S3SigV4Auth
 
-    def payload(self, request: Any) -> str:
-        return str(request.context["payload"])
+    class Auth(S3SigV4Auth):
+        """Signs with the payload hash that was checked, for the payload itself is not here."""
+
+        def payload(self, request: Any) -> str:
+            return str(request.context["payload"])
+
+    return Auth
 
 
 def session_name(name: str) -> str:
