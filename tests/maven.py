@@ -45,7 +45,7 @@ def jars(pom: Path) -> Path:
     return folder
 
 
-def lacking(what: str, reason: Exception) -> None:
+def lacking(what: str, reason: object) -> None:
     """Skip with a line that says why; where everything must run, fail."""
     if os.environ.get("CI") == "true":
         pytest.fail(f"{what} is required here: {reason}")

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 from tests.conftest import SAME_EVERY_TIME
+from tests.maven import lacking
 
 COMMON = {
     "derandomize": SAME_EVERY_TIME,
@@ -44,9 +45,7 @@ def spark(shared_spark: Any) -> Any:
 def postgres_dsn() -> Iterator[str]:
     """A server of our own, with a collation unlike code-point order: results must not depend on it."""
     if shutil.which("initdb") is None or shutil.which("pg_ctl") is None:
-        if os.environ.get("CI") == "true":
-            pytest.fail("PostgreSQL is required here: install Debian's package 'postgresql'")
-        pytest.skip("without PostgreSQL: install Debian's package 'postgresql'")
+        lacking("PostgreSQL", "install Debian's package 'postgresql'")
     folder = Path(tempfile.mkdtemp(prefix="pg"))
     # PostgreSQL refuses to run as root.
     as_user = ["runuser", "-u", "postgres", "--"] if os.geteuid() == 0 else []

@@ -14,6 +14,7 @@ import pytest
 from headgate.store import ledger
 from headgate.worker import loop
 from tests.doors.settled import LAKE, done
+from tests.maven import lacking
 from tests.postgres import NoPostgres, new_database, stoppable
 from tests.worker.stand import ICE, POLICY, Stand, leaks, people, seen, standing
 from tests.worker.times import Clock
@@ -208,7 +209,7 @@ def small_disk(stand: Stand, names: list[Any]) -> Iterator[Path]:
         ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(folder)], capture_output=True, check=False
     )
     if mounted.returncode:
-        pytest.skip("without the right to mount a small disk")
+        lacking("a small disk", "mounting one is not allowed here")
     try:
         yield folder
     finally:
@@ -254,7 +255,8 @@ def test_a_store_that_is_away_when_copies_are_recorded(
         server = stoppable()
         postgres = server.__enter__()
     except NoPostgres as reason:
-        pytest.skip(f"without PostgreSQL: {reason}")
+        lacking("PostgreSQL", reason)
+        return
     try:
         with standing(tmp_path, new_database(postgres.address)) as stand:
             rows = stand.table("t", 2)

@@ -24,6 +24,7 @@ from headgate.planning.manifestlist import read_manifest_list
 from headgate.steward.governed import Governed, parted
 from headgate.steward.kernel import Kernel
 from headgate.steward.permits import Permit
+from headgate.steward.shapes import name_of
 from headgate.steward.sights import Sight, Sights
 from headgate.store import ledger, plans
 from headgate.store.database import stored_time
@@ -61,7 +62,7 @@ class Collector:
             known = node or catalog
             if known is None or known.metalake != permit.node.id:
                 continue
-            name = "" if node is None else ".".join(authority.objects[i].name for i, _ in node.chain[1:])
+            name = "" if node is None else name_of(authority, node)
             try:
                 collected = self._view(authority, record, node, catalog, name, unused_days, dry_run=dry_run)
             except HeadgateError as error:

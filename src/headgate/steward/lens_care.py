@@ -15,7 +15,7 @@ from headgate.steward.collecting import Collected, Collector
 from headgate.steward.governed import Governed, NotReady, recently
 from headgate.steward.kernel import Kernel
 from headgate.steward.permits import Permit
-from headgate.steward.shapes import tables_below
+from headgate.steward.shapes import name_of, tables_below
 from headgate.steward.sights import Sight, Sights
 from headgate.store import ledger
 
@@ -109,7 +109,7 @@ class LensCare:
         return [msgspec.json.decode(view.identity, type=Identity) for view in found]
 
     def _warm(self, authority: Authority, node: Node, identity: Identity) -> Warmed:
-        name = _name(authority, node)
+        name = name_of(authority, node)
         sight: Sight | None = None
         try:
             sight = self.sights.as_seen_by(authority, node, identity)
@@ -125,8 +125,4 @@ class LensCare:
     def _status(self, permit: Permit, nodes: list[Node]) -> list[ViewStatus]:
         by_id = {node.id: node for node in nodes if node.type is ObjectType.TABLE}
         found = ledger.progress(self.kernel.store, list(by_id))
-        return [ViewStatus(_name(permit.authority, by_id[one.object]), one) for one in found]
-
-
-def _name(authority: Authority, node: Node) -> str:
-    return ".".join(authority.objects[id].name for id, _ in node.chain[1:])
+        return [ViewStatus(name_of(permit.authority, by_id[one.object]), one) for one in found]

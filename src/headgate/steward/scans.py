@@ -123,10 +123,10 @@ class Scans:
     def _begun(self, permit: Permit, request: PlanRequest, circumstances: Circumstances) -> "Future[Made]":
         if len(self._running) >= MOST_WAITING:
             raise e.Unavailable("too many scans are being planned", hint="retry in a moment")
-        restricted = self._current(permit).sight is not None
+        now = self._current(permit)
         # Restricted scans may wait for copies to be made, and must not keep others from being planned meanwhile.
-        pool = self._waiting if restricted else self._pool
-        work = pool.submit(self._plan, permit, request, circumstances)
+        pool = self._pool if now.sight is None else self._waiting
+        work = pool.submit(self._plan, permit, now, request, circumstances)
         self._running.add(work)
         work.add_done_callback(self._running.discard)
         return work
@@ -137,18 +137,21 @@ class Scans:
         said = msgspec.json.decode(record.said, type=Circumstances)
         self._underway.resume(record, lambda: self._begun(permit, request, said))
 
-    def _plan(self, permit: Permit, request: PlanRequest, circumstances: Circumstances) -> Made:
-        made, told = self.reads.waited(
-            permit, lambda again: self._look(again, request), LIFETIME.total_seconds()
-        )
+    def _plan(
+        self, permit: Permit, now: "_Current", request: PlanRequest, circumstances: Circumstances
+    ) -> Made:
+        def look(again: Permit) -> tuple[Made, dict[str, object]]:
+            # The first look is at what was just read; later ones are at what is there by then.
+            return self._look(again, now if again is permit else self._current(again), request)
+
+        made, told = self.reads.waited(permit, look, LIFETIME.total_seconds())
         self.kernel.audit_read(permit, **told, **circumstances.told())
         return made
 
-    def _look(self, permit: Permit, request: PlanRequest) -> tuple[Made, dict[str, object]]:
+    def _look(self, permit: Permit, now: "_Current", request: PlanRequest) -> tuple[Made, dict[str, object]]:
         """The answer and what the audit shall know, or NotReady while copies are being made."""
         if self._underway.closed.is_set():
             raise e.Unavailable("the server is stopping", hint="plan the scan again")
-        now = self._current(permit)
         members, told = self._answer(permit, now, request)
         return Made(members, self._view(permit, now)), told
 

@@ -82,6 +82,11 @@ def place(authority: Authority, table: Node) -> Place:
     return Place(schema, table.name, table.id)
 
 
+def name_of(authority: Authority, table: Node) -> str:
+    """The name of a table below its metalake."""
+    return ".".join(authority.objects[id].name for id, _ in table.chain[1:])
+
+
 def tables_below(authority: Authority, node: Node) -> list[Node]:
     """Every table in an object, or the table itself, by id."""
     if node.type is ObjectType.TABLE:

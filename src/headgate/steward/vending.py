@@ -63,7 +63,8 @@ class Vending:
         asked = circumstances.delegations
         if not asked or not vendor.signs:
             return OWN
-        return self._given(permit, vendor, self.scope_of(permit, adapter), asked)
+        scope = self.scope_of(permit, adapter, adapter.document(place_of(permit)))
+        return self._given(permit, vendor, scope, asked)
 
     def staged_access(self, permit: Permit, document: Document, circumstances: Circumstances) -> Access:
         """What a client gets to write the files of a table that it stages in the permit's schema.
@@ -84,7 +85,7 @@ class Vending:
         vendor = self.vendors.of(adapter.properties)
         if not vendor.vends:
             return OWN
-        scope = self.scope_of(permit, adapter)
+        scope = self.scope_of(permit, adapter, adapter.document(place_of(permit)))
         if not scope:
             raise _nothing(permit)
         return self._given(permit, vendor, scope, frozenset({"vended-credentials"}))
@@ -93,11 +94,12 @@ class Vending:
         """Sign one request to the table's storage, if the caller may make it."""
         adapter = self.documents.adapter(permit)
         vendor = self.vendors.of(adapter.properties)
-        scope = self.scope_of(permit, adapter)
+        document = adapter.document(place_of(permit))
+        scope = self.scope_of(permit, adapter, document)
         if not scope:
             raise _nothing(permit)
         # Files that are many fit no policy: they are checked one by one, and the session holds for the table.
-        own = adapter.given_folders(adapter.document(place_of(permit))) if scope.files else ()
+        own = adapter.given_folders(document) if scope.files else ()
         session = Scope(folders=(*scope.folders, *own), write=scope.write)
         signed = vendor.sign(request, scope, session=session, name=permit.identity.user)
         self.kernel.audit_read(
@@ -108,14 +110,13 @@ class Vending:
         )
         return signed
 
-    def scope_of(self, permit: Permit, adapter: IcebergCatalog) -> Scope:
+    def scope_of(self, permit: Permit, adapter: IcebergCatalog, document: Document) -> Scope:
         """What the caller may touch of a table's files.
 
         INVARIANT: the only place that says so, and nothing for who may not read: a writer needs to read what it commits to.
         """
         if not _may(permit, Op.READ_TABLE):
             return NOTHING
-        document = adapter.document(place_of(permit))
         sight = self.reads.sight(permit, document, adapter)
         if sight is None:
             return _of_s3(adapter.given_folders(document), write=_may(permit, Op.ALTER_TABLE))
