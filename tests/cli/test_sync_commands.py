@@ -464,6 +464,26 @@ def test_a_snapshot_in_a_file_is_compared_and_pushed_as_its_system_would_be(
     assert denied.returncode == 3
 
 
+@pytest.mark.usefixtures("clean", "filtered")
+def test_a_filter_of_postgresql_becomes_a_policy_of_headgate(
+    run: Run, server: RunningServer, names: tuple[str, str], home: Path
+) -> None:
+    done(run("push", *PAIR, "postgresql:main", *names, "--yes"))
+    (home / "back.yaml").write_text("user:*_cli: '*'\nrole:*_cli: '*'\n")
+    back = ("--from", "postgresql:main", "--to", "headgate:two", "--names", str(home / "back.yaml"))
+    plan = done(run("push", *back, "--dry-run"))
+    assert "x < 5" in plan
+    told = json.loads(done(run("push", *back, "--yes", "--output", "json")))
+    asked = {"metalake": "two", "table": "c.s.orders", "user": "ann"}
+    lens = json.dumps(server.must("admin", "POST", "/api/headgate/lens", asked))
+    assert "x < 5" in lens
+    listed = server.must("admin", "GET", "/api/metalakes/two/policies?details=true")["policies"]
+    assert {policy["content"]["on"] for policy in listed} == {"two.c.s.orders", "two.c.s.others"}
+    assert all("a push" in policy["comment"] for policy in listed)
+    done(run("undo", "--push", str(told[0]["push"]), "--yes"))
+    assert not server.must("admin", "GET", "/api/metalakes/two/policies")["names"]
+
+
 @pytest.mark.parametrize("text", ["", "[]", "format: 99\n", "{nonsense", "format: 1\nsystem: x\n"])
 def test_a_file_that_is_no_snapshot_is_refused(run: Run, tmp_path: Path, text: str) -> None:
     file = tmp_path / "bad.yaml"

@@ -1,5 +1,6 @@
 """The systems under test: each can be emptied, can be asked by itself who may do what, and knows its own names."""
 
+import datetime as dt
 import secrets
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -12,7 +13,11 @@ import httpx
 import psycopg
 import pymysql
 
-from headgate.decide import Authority, Op, allowed
+from headgate.decide import Authority, Node, Op, allowed
+from headgate.decide.authority import Caller
+from headgate.decide.lens import lens
+from headgate.decide.shape import Shape
+from headgate.decide.view import seen
 from headgate.doors.authentication import Authentication, SimpleScheme
 from headgate.doors.gravitino import GravitinoDoor
 from headgate.doors.server import Server
@@ -29,10 +34,11 @@ from headgate.sync.contract import Connector
 from headgate.sync.facts import Principal, Securable
 from headgate.sync.names import PrincipalMap
 from tests import mariadb
-from tests.sync.cells import ROWS, Row, through_sql
+from tests.sync.cells import ROWS, SCHEMA, Row, through_sql
 from tests.sync.worlds import CATALOG, GROUPS, OBJECTS, SCHEMAS, TABLES, USERS, VIEWS
 
 _T = ObjectType
+SHAPE = Shape.of(SCHEMA)
 
 
 class Stand(ABC):
@@ -126,17 +132,30 @@ class HeadgateStand(Stand):
             access.set_owner(tx, root, admin)
             for person in (*USERS, *GROUPS):
                 access.add_principal(tx, root, PrincipalKind(person.kind.value), person.name)
-        self.connector = HeadgateConnector(self.store, self.metalake, f"headgate:{self.metalake}")
+        self.connector = HeadgateConnector(
+            self.store, self.metalake, f"headgate:{self.metalake}", shapes=lambda _authority, _table: SHAPE
+        )
 
-    def may(self, user: Principal, object: Securable, action: str) -> bool:
+    def asked_as(self, user: Principal, object: Securable) -> tuple[Authority, Caller, Node]:
+        """The decision point as it is now, who asks it, and about what."""
         if self.authority is None or self.authority.revision != self.store.revision():
             revision, changes = everything(self.store)
             self.authority = Authority().applied(changes, revision)
-        authority = self.authority
-        node = authority.find(ObjectRef(self.metalake, object.type, object.path))
+        node = self.authority.find(ObjectRef(self.metalake, object.type, object.path))
         assert node is not None
-        caller = authority.caller(Identity(user.name, self.groups(user)), node.metalake)
+        caller = self.authority.caller(Identity(user.name, self.groups(user)), node.metalake)
+        return self.authority, caller, node
+
+    def may(self, user: Principal, object: Securable, action: str) -> bool:
+        authority, caller, node = self.asked_as(user, object)
         return allowed(authority, caller, _OPS[action], node)
+
+    def cells(self, user: Principal, table: Securable) -> list[Row]:
+        """What the lens of the user shows of the rows."""
+        if not self.may(user, table, "table.read"):
+            return []
+        verdict = lens(*self.asked_as(user, table), SHAPE, dt.datetime.now(dt.UTC))
+        return [] if verdict.lens is None else list(seen(verdict.lens, SHAPE.schema, ROWS))
 
     def groups(self, _user: Principal) -> frozenset[str]:
         return frozenset()

@@ -22,9 +22,8 @@ def stand(request: pytest.FixtureRequest, stand_of: Callable[[str], Stand]) -> S
 
 def facts_for(stand: Stand) -> list[Fact]:
     roles = [stand.own(role) for role in ROLES]
-    select, use = (
-        ("SELECT", "CONNECT") if stand.connector.capabilities.dialect else ("SELECT_TABLE", "USE_CATALOG")
-    )
+    there = stand.connector.capabilities.system == "postgresql"
+    select, use = ("SELECT", "CONNECT") if there else ("SELECT_TABLE", "USE_CATALOG")
     return [
         *map(Known, roles),
         *(Grant(role, table, select) for role in roles for table in TABLES[:2]),

@@ -240,3 +240,16 @@ def test_who_is_restricted_on_a_table_is_not_let_read_the_views_of_its_catalog()
     made = to(postgresql, *uses(ANN), *uses(BOB), *reads, rule)
     assert {holder for holder, place, _ in granted(made) if place == str(VIEWS[0])} == {"bob"}
     assert [loss.principal for loss in made.losses if loss.cause is Cause.VIEW] == [str(ANN)]
+
+
+def test_a_denial_meets_no_other_word_in_the_target_than_in_the_source() -> None:
+    made = to(
+        hg,
+        *uses(READER),
+        Grant(READER, SCHEMAS[0], "postgresql:CREATE"),
+        Grant(READER, SCHEMAS[0], "REGISTER_FUNCTION", Condition.DENY),
+        Member(READER, ANN),
+    )
+    of_ann = {word for _, object, word in granted(made) if object == str(SCHEMAS[0])}
+    assert {"CREATE_TABLE", "CREATE_VIEW", "REGISTER_FUNCTION"} <= of_ann
+    assert not [grant for grant in made.facts.grants if grant.decision is Condition.DENY]

@@ -83,6 +83,8 @@ class Capabilities(msgspec.Struct, frozen=True):
     masks: bool = False
     cells: bool = False
     """Whether one can be let read some columns of a table whose rows are filtered."""
+    rules_stay: bool = False
+    """Whether row filters and masks that no push put there are left alone even by an overwrite."""
     tags: frozenset[ObjectType] = frozenset()
     """What a push may put tags on."""
     owners: frozenset[ObjectType] = frozenset()

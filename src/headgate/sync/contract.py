@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from headgate.model.errors import Conflict
 from headgate.sync.canonical import canonical, vocabulary
 from headgate.sync.capabilities import Capabilities, Natives
-from headgate.sync.facts import Facts, Kind, Known
+from headgate.sync.facts import Fact, Facts, Kind, Known, Mask, RowFilter
 from headgate.sync.journal import Journal
 from headgate.sync.names import PrincipalMap
 from headgate.sync.plan import Plan, plan
-from headgate.sync.restrictions import Rule
+from headgate.sync.restrictions import Rule, native
 from headgate.sync.results import Applied, Change, Mode, SyncResult
 from headgate.sync.run import Reading, carry_out
 from headgate.sync.snapshot import PolicySnapshot
@@ -42,6 +42,10 @@ class Connector(ABC):
     @abstractmethod
     def apply(self, changes: Sequence[Change]) -> list[Applied]:
         """Make these changes, one after the other, and say what became of each."""
+
+    def says(self, rule: Rule) -> Rule | None:
+        """A row filter or mask as it would be written here; None where that cannot be said exactly."""
+        return native(rule, self.capabilities.dialect)
 
     def takes(self, rule: Rule) -> bool:
         """Whether a row filter or mask can be written here as it is said: what is refused is known before a push begins."""
@@ -79,19 +83,21 @@ class Connector(ABC):
         """
         current = self.read().facts
 
-        def native(of: PolicySnapshot) -> Translation:
+        def told(of: PolicySnapshot) -> Translation:
             able, words = self.capabilities, self.vocabulary()
-            return translate(of.facts, current, able, names, words, options, self.takes)
+            return translate(of.facts, current, able, names, words, options, self.takes, self.says)
 
         owned = journal.marks(self.name)
         if managed is not None:
-            # People and groups are never taken away: they belong to the system.
-            owned |= {
-                fact
-                for fact in native(managed).facts
-                if not isinstance(fact, Known) or fact.principal.kind is Kind.ROLE
-            }
-        return plan(current, native(snapshot), owned, mode, self.capabilities)
+            owned |= {fact for fact in told(managed).facts if self._manages(fact)}
+        return plan(current, told(snapshot), owned, mode, self.capabilities)
+
+    def _manages(self, fact: Fact) -> bool:
+        """Whether what the system said itself may be taken away when two systems are kept in step."""
+        if isinstance(fact, RowFilter | Mask):
+            return not self.capabilities.rules_stay
+        # People and groups are never taken away: they belong to the system.
+        return not isinstance(fact, Known) or fact.principal.kind is Kind.ROLE
 
     def push(
         self,

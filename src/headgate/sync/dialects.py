@@ -1,38 +1,28 @@
-"""Row filters and masks in the SQL of a target.
+"""Row filters and masks from one dialect to another, by way of the policy language.
 
 A snapshot of Headgate says them in the policy language with the types of their columns, and the language lowers them. Text of
-any other system means the same only in that system. INVARIANT: what cannot be said exactly is not said; then nothing that it
-would restrict is granted either.
+another system means the same only in that system, until it is read back over the columns of a table. INVARIANT: what cannot be
+said exactly is not said; then nothing that it would restrict is granted either.
 """
 
-from collections.abc import Callable, Mapping
 from typing import Final
 
-from headgate.language.ast import Expr
+import msgspec
+
+from headgate.language.ast import FALSE, Expr, columns, facts
 from headgate.language.bind import bind
 from headgate.language.canonical import canonical
-from headgate.language.errors import LanguageError
-from headgate.language.lower import bigquery, hive, partiql, postgres
-from headgate.language.masks.hive import lower_mask as hive_mask
+from headgate.language.lift import MASKS, ROWS, lift, lift_mask
 from headgate.language.masks.mask import Mask as BoundMask
 from headgate.language.masks.mask import bind_mask, parse_mask
 from headgate.language.parse import parse
-from headgate.model.schema import Field, Schema, SchemaError, parse_simple_type
+from headgate.language.spell import spell
+from headgate.model.schema import Field, Schema, parse_simple_type
 from headgate.sync.facts import Columns, Mask, RowFilter
+from headgate.sync.policy_text import FAILURES, NO_ROW, NOTHING, Typed, filter_text, mask_text
 
 OWN: Final = "headgate"
 """The policy language, after everything about the request has been folded in."""
-NOTHING: Final = "NULL"
-"""The mask that shows nothing, in every dialect."""
-
-_FAILURES: Final = (LanguageError, SchemaError, ValueError, ArithmeticError, RecursionError)
-_ROWS: Final[Mapping[str, Callable[[Expr, Schema], str]]] = {
-    "postgres": postgres.lower,
-    "hive": hive.lower,
-    "bigquery": bigquery.lower,
-    "redshift": partiql.lower,
-}
-_MASKS: Final[Mapping[str, Callable[[BoundMask, Schema], str]]] = {"hive": hive_mask}
 
 
 def said_in(rule: RowFilter | Mask, dialect: str | None) -> str | None:
@@ -46,15 +36,67 @@ def said_in(rule: RowFilter | Mask, dialect: str | None) -> str | None:
     try:
         schema = schema_of(rule.columns)
         if isinstance(rule, RowFilter):
-            rows = _ROWS.get(dialect)
-            return None if rows is None else rows(canonical(bind(parse(rule.sql), schema)), schema)
-        masks = _MASKS.get(dialect)
+            rows = ROWS.get(dialect)
+            return None if rows is None else rows(_condition(rule.sql, schema), schema)
+        masks = MASKS.get(dialect)
         column = schema.by_path.get(rule.object.path[3:])
         if masks is None or column is None:
             return None
         return masks(bind_mask(parse_mask(rule.sql), schema, column.field.id), schema)
-    except _FAILURES:
+    except FAILURES:
         return None
+
+
+def understood(rule: RowFilter | Mask, schema: Schema) -> RowFilter | Mask | None:
+    """The same rule in the policy language over the columns of a table, or None where that is not exact."""
+    try:
+        if isinstance(rule, RowFilter):
+            sql, typed = (NO_ROW, ()) if hides_all(rule) else _filter(rule, schema)
+        else:
+            sql, typed = _mask(rule, schema)
+    except FAILURES:
+        return None
+    if not typed and sql not in (NO_ROW, NOTHING):
+        return None
+    return msgspec.structs.replace(rule, sql=sql, dialect=OWN, columns=typed)
+
+
+def _filter(rule: RowFilter, schema: Schema) -> tuple[str, Columns]:
+    if rule.dialect != OWN:
+        expr = lift(rule.sql, rule.dialect, schema)
+        return (NO_ROW, ()) if expr == FALSE else filter_text(expr, schema)
+    own = schema_of(rule.columns)
+    meant, here = _condition(rule.sql, own), _condition(rule.sql, schema)
+    # INVARIANT: over columns of other types the same words may mean something else; what asks for the request always may.
+    if facts(meant) or spell(meant, own) != spell(here, schema):
+        raise ValueError("it means something else here")
+    if here == FALSE:
+        return NO_ROW, ()
+    plain = filter_text(here, schema)
+    return plain if plain[1] else (rule.sql, Typed(columns(here), schema).columns)
+
+
+def _mask(rule: Mask, schema: Schema) -> tuple[str, Columns]:
+    column = schema.by_path[rule.object.path[3:]].field.id
+    if rule.sql == NOTHING:
+        return mask_text(None, column, schema)
+    if rule.dialect != OWN:
+        return mask_text(lift_mask(rule.sql, rule.dialect, schema, column), column, schema)
+    own = schema_of(rule.columns)
+    meant = _bound(rule, own, own.by_path[rule.object.path[3:]].field.id)
+    here = _bound(rule, schema, column)
+    plain = mask_text(here, column, schema)
+    if mask_text(meant, meant.column.field_id, own)[0] != plain[0]:
+        raise ValueError("it means something else here")
+    return plain if plain[1] else (rule.sql, Typed({column}, schema).columns)
+
+
+def _condition(sql: str, schema: Schema) -> Expr:
+    return canonical(bind(parse(sql), schema))
+
+
+def _bound(rule: Mask, schema: Schema, column: int) -> BoundMask:
+    return bind_mask(parse_mask(rule.sql), schema, column)
 
 
 def hides_all(rule: RowFilter | Mask) -> bool:

@@ -73,7 +73,7 @@ def plan(
             already.append(fact)
         elif now is None:
             add[fact] = None
-        elif reason := _untouchable(now, fact, owned, mode):
+        elif reason := _untouchable(now, fact, owned, mode, capabilities):
             refused[fact] = reason
         else:
             add[fact] = now
@@ -83,7 +83,8 @@ def plan(
     remove = surplus - {present[key(fact)] for fact in refused if key(fact) in present}
 
     before = effective(current.changed(assumed), semantics)
-    allowed = without(wanted.allowed, _unrestricted(refused, current.changed(assumed)), current)
+    unrestricted = _unrestricted(refused, current.changed(assumed))
+    allowed = without(wanted.allowed, unrestricted, current)
     while True:
         after = effective(current.changed([*add, *assumed], remove | replaced), semantics, current)
         bound = {user: before.get(user, frozenset()) | allowed.get(user, frozenset()) for user in after}
@@ -98,9 +99,16 @@ def plan(
                 refused[fact] = "it would allow what the source does not"
                 replaced.discard(add.pop(fact))
             remove.discard(fact)
-    for rule in [f for f in remove if isinstance(f, RowFilter | Mask) and _still_hides(f, wanted, after)]:
-        remove.discard(rule)
-        refused[rule] = "without it somebody would see what the source hides and the target cannot"
+    hiding = {
+        rule
+        for rule in remove
+        if isinstance(rule, RowFilter | Mask)
+        and any(_still_hides(rule, kept, after) for kept in (wanted.withheld, unrestricted))
+    }
+    remove -= hiding
+    refused |= dict.fromkeys(
+        hiding, "without it somebody would see what the source hides and the target cannot"
+    )
     changes = [Change(now, fact) for fact, now in add.items()] + [Change(fact, None) for fact in remove]
     return Plan(
         tuple(sorted(changes, key=_rank)),
@@ -147,19 +155,19 @@ def _unrestricted(refused: Iterable[Fact], facts: Facts) -> Withheld:
     return {user: {table_of(rule): None for rule in met & rules} for user, met in found if met & rules}
 
 
-def _still_hides(rule: RowFilter | Mask, wanted: Translation, after: Effective) -> bool:
+def _still_hides(rule: RowFilter | Mask, withheld: Withheld, after: Effective) -> bool:
     """Whether somebody from whom the table is withheld reads it nevertheless, by what others put there."""
     table = table_of(rule)
     return any(
         table in tables and any(object.path[:3] == table.path for object, _ in after.get(user, ()))
-        for user, tables in wanted.withheld.items()
+        for user, tables in withheld.items()
     )
 
 
 def _removable(fact: Fact, owned: frozenset[Fact], mode: Mode, capabilities: Capabilities) -> bool:
     if isinstance(fact, RowFilter | Mask):
         written = capabilities.rows if isinstance(fact, RowFilter) else capabilities.masks
-        return written and (fact in owned or mode is Mode.OVERWRITE)
+        return written and (fact in owned or (mode is Mode.OVERWRITE and not capabilities.rules_stay))
     if isinstance(fact, Known | Owner):
         # A principal or an owner that somebody else made is never removed, only what it was granted.
         return fact in owned and isinstance(fact, Known)
@@ -171,9 +179,10 @@ def _removable(fact: Fact, owned: frozenset[Fact], mode: Mode, capabilities: Cap
     return False
 
 
-def _untouchable(now: Fact, fact: Fact, owned: frozenset[Fact], mode: Mode) -> str:
+def _untouchable(now: Fact, fact: Fact, owned: frozenset[Fact], mode: Mode, able: Capabilities) -> str:
     """Why what somebody else put there is not replaced; empty if it may be."""
-    if mode is Mode.OVERWRITE or now in owned or isinstance(fact, Owner):
+    stays = isinstance(now, RowFilter | Mask) and able.rules_stay
+    if (mode is Mode.OVERWRITE and not stays) or now in owned or isinstance(fact, Owner):
         return ""
     if isinstance(now, Grant) and isinstance(fact, Grant):
         if fact.decision is Condition.DENY and now.decision is Condition.ALLOW:

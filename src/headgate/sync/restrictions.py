@@ -14,14 +14,17 @@ import msgspec
 
 from headgate.model.objects import ObjectType
 from headgate.sync.capabilities import Capabilities
-from headgate.sync.dialects import NOTHING, said_in, shows_all
+from headgate.sync.dialects import said_in, shows_all
 from headgate.sync.effective import Effective, restricted
 from headgate.sync.facts import Facts, Kind, Mask, Principal, RowFilter, Securable
 from headgate.sync.losses import Cause, LossBook
+from headgate.sync.policy_text import NOTHING
 
 Rule: TypeAlias = RowFilter | Mask
 Takes: TypeAlias = Callable[[Rule], bool]
 """Whether a system can write a rule as it is."""
+Says: TypeAlias = Callable[[Rule], Rule | None]
+"""A rule as a system would write it, or None where it cannot say the same."""
 Withheld: TypeAlias = dict[Principal, dict[Securable, frozenset[str] | None]]
 """By user and table the columns that they must not be let read; None for all of the table."""
 
@@ -66,7 +69,7 @@ class Restrictions(NamedTuple):
 
 
 def restrictions(
-    mapped: Facts, target: Facts, able: Capabilities, takes: Takes, book: LossBook
+    mapped: Facts, target: Facts, able: Capabilities, says: Says, takes: Takes, book: LossBook
 ) -> Restrictions:
     """The rules under the target's names, said in its own words."""
     mapped = _with_separate_masks(mapped)
@@ -75,7 +78,7 @@ def restrictions(
     for rule in frozenset(mapped.restrictions) - unsaid:
         if shows_all(rule) or not _concerns(rule, target, able):
             continue
-        native = rule if rule in target else _native(rule, target, able)
+        native = rule if rule in target else says(rule) if _sayable(rule, target, able) else None
         # Where filters add up, what is written is made of them, and asked about then.
         later = able.rows_add_up and isinstance(rule, RowFilter)
         if native is not None and (later or takes(native)):
@@ -132,20 +135,30 @@ def _concerns(rule: Rule, target: Facts, able: Capabilities) -> bool:
     return bool(able.semantics.inherits) and any(above in target.present for above in (*table.chain(),)[1:-1])
 
 
-def _native(rule: Rule, target: Facts, able: Capabilities) -> Rule | None:
+def _sayable(rule: Rule, target: Facts, able: Capabilities) -> bool:
     can = able.rows if isinstance(rule, RowFilter) else able.masks
-    sql = said_in(rule, able.dialect) if can and table_of(rule) in target.present else None
+    return can and table_of(rule) in target.present
+
+
+def native(rule: Rule, dialect: str | None) -> Rule | None:
+    """A rule in the words of a system of that dialect, which go without saying there; None where there are none."""
+    sql = said_in(rule, dialect)
     if sql is None:
         return None
     # What was said in the very same dialect is the same rule, and keeps its name.
-    name = rule.name if rule.dialect == able.dialect else rule_name(rule.name)
+    name = rule.name if rule.dialect == dialect else rule_name(rule.name)
     return msgspec.structs.replace(rule, name=name, sql=sql, dialect="", columns=())
 
 
+_LONGEST: Final = 40
+
+
 def rule_name(name: str) -> str:
-    """A name that every system takes: of small letters, digits and underscores, and not long."""
-    plain = re.sub(r"[^a-z0-9_]", "_", name.lower())[:40]
-    return plain if plain == name else f"{plain}_{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+    """A name that every system takes: of small letters, digits and underscores, and not long. One that was made so stays."""
+    if re.fullmatch(rf"[a-z0-9_]{{1,{_LONGEST}}}(_[0-9a-f]{{8}})?", name):
+        return name
+    plain = re.sub(r"[^a-z0-9_]", "_", name.lower())[:_LONGEST]
+    return f"{plain}_{hashlib.sha256(name.encode()).hexdigest()[:8]}"
 
 
 def table_of(rule: Rule) -> Securable:

@@ -34,7 +34,16 @@ from headgate.sync.facts import (
 )
 from headgate.sync.losses import Cause, Loss, LossBook
 from headgate.sync.names import PrincipalMap
-from headgate.sync.restrictions import Takes, Withheld, renamed, restrictions, withhold_views, without
+from headgate.sync.restrictions import (
+    Says,
+    Takes,
+    Withheld,
+    native,
+    renamed,
+    restrictions,
+    withhold_views,
+    without,
+)
 
 
 class Options(msgspec.Struct, frozen=True):
@@ -66,12 +75,14 @@ def translate(
     vocabulary: Natives,
     options: Options = Options(),
     takes: Takes = lambda _rule: True,
+    says: Says | None = None,
 ) -> Translation:
     """What the target should hold, given what it holds now: its principals and objects count, its grants do not."""
     book = LossBook()
     semantics = msgspec.structs.replace(CANONICAL, natives=vocabulary)
     mapped = _mapped(source, target, capabilities, names, options, book)
-    rules, withheld, closed = restrictions(mapped, target, capabilities, takes, book)
+    said = says or (lambda rule: native(rule, capabilities.dialect))
+    rules, withheld, closed = restrictions(mapped, target, capabilities, said, takes, book)
     everything = effective(mapped, semantics, target)
     withhold_views(mapped, everything, target, withheld, book)
     allowed = without(everything, withheld, target)
@@ -211,11 +222,14 @@ class _Work:
         self.deny_sayable = self._sayable_denials()
 
     def _sayable_denials(self) -> bool:
-        """Whether every denial can be said by the same word with the same meaning."""
-        return self.able.deny and all(
-            self.able.semantics.given(g.object.type, g.privilege)
-            == self.semantics.given(g.object.type, g.privilege)
-            for g in self._denials()
+        """Whether every denial can be said by the same word with the same meaning, and meets what it meets in the source."""
+        denials = self._denials()
+        taken = {a for g in denials for a in self.semantics.given(g.object.type, g.privilege)}
+        # A word that the target does not have is written as others, and a denial of those would meet it there.
+        return self.able.deny and not any(
+            self.able.semantics.given(g.object.type, g.privilege) != gives
+            for g in self.mapped.grants
+            if (gives := self.semantics.given(g.object.type, g.privilege)) & taken
         )
 
     def _denials(self) -> list[Grant]:

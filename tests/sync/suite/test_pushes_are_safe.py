@@ -7,11 +7,13 @@ import pytest
 from headgate.model.errors import Conflict, ConnectionFailed
 from headgate.sync.connectors import all_capabilities
 from headgate.sync.contract import Connector
-from headgate.sync.facts import Fact, Facts, Grant, Kind, Known, Member, Present, Principal
+from headgate.sync.facts import Fact, Facts, Grant, Kind, Known, Member, Present, Principal, RowFilter
 from headgate.sync.journal import Journal
 from headgate.sync.losses import Cause
+from headgate.sync.restrictions import Rule
 from headgate.sync.results import Applied, Change, Mode, Outcome
 from headgate.sync.run import Reading, resume, undo
+from tests.sync.cells import rows_where
 from tests.sync.conftest import SYSTEMS
 from tests.sync.stands import Stand
 from tests.sync.worlds import CATALOG, INVENTORY, PEOPLE, SCHEMAS, TABLES, snapshot
@@ -68,6 +70,12 @@ class Around(Connector):
 
     def apply(self, changes: Sequence[Change]) -> list[Applied]:
         return self.inner.apply(changes)
+
+    def says(self, rule: Rule) -> Rule | None:
+        return self.inner.says(rule)
+
+    def takes(self, rule: Rule) -> bool:
+        return self.inner.takes(rule)
 
 
 class Died(BaseException):
@@ -273,3 +281,64 @@ def test_no_gate_is_opened_onto_what_others_left_behind_it(
     assert result.count(Outcome.WIDENS)
     assert not stand.may(BOB, TABLES[1], "table.insert")
     assert stand.may(ANN, TABLES[0], "table.read")
+
+
+FILTERING = ("headgate", "postgresql", "ranger", "lakeformation", "bigquery")
+FILTERED = POLICY.changed(
+    add=[rows_where(TABLES[0], "few", "x < 10", (ANN,)), rows_where(TABLES[2], "few", "y = 1")]
+)
+
+
+def test_the_systems_with_row_filters_are_those_that_the_tables_say() -> None:
+    assert {table.system for table in all_capabilities() if table.rows} == set(FILTERING)
+
+
+def seen_by_all(stand: Stand) -> dict[Principal, list[int]]:
+    return {user: [len(stand.cells(user, table)) for table in (TABLES[0], TABLES[2])] for user in (ANN, BOB)}
+
+
+@pytest.mark.parametrize("after", [False, True])
+@pytest.mark.parametrize("system", FILTERING)
+def test_wherever_a_push_dies_nobody_sees_what_a_filter_hides(
+    system: str,
+    stand_of: Callable[[str], Stand],
+    journal: Journal,
+    monkeypatch: pytest.MonkeyPatch,
+    after: bool,
+) -> None:
+    monkeypatch.setattr(Connector, "batch", 3)
+    stand = stand_of(system)
+    monkeypatch.setattr(stand.connector, "batch", 3)
+    before = policies_of(stand)
+    for step in range(20):
+        try:
+            Dies(stand.connector, step, after).push(snapshot(FILTERED), Mode.MERGE, stand.names, journal)
+            break
+        except Died:
+            seen = seen_by_all(stand)
+            assert seen[ANN] in ([0, 0], [3, 0])
+            assert seen[BOB] in ([0, 0], [0, 4])
+            assert undo(stand.connector, journal).ok
+            assert policies_of(stand) == before
+    assert step > 1
+    assert seen_by_all(stand) == {ANN: [3, 0], BOB: [0, 4]}
+    assert undo(stand.connector, journal).ok
+    assert policies_of(stand) == before
+
+
+@pytest.mark.parametrize("system", FILTERING)
+def test_where_a_filter_fails_nothing_is_granted_after_it(
+    system: str, stand_of: Callable[[str], Stand], journal: Journal
+) -> None:
+    stand = stand_of(system)
+
+    class Unfiltered(Around):
+        def apply(self, changes: Sequence[Change]) -> list[Applied]:
+            if any(isinstance(change.fact, RowFilter) for change in changes):
+                return [Applied(Outcome.FAILED, "no filters today")] * len(changes)
+            return self.inner.apply(changes)
+
+    result = Unfiltered(stand.connector).push(snapshot(FILTERED), Mode.MERGE, stand.names, journal)
+    assert not result.ok
+    assert seen_by_all(stand) == {ANN: [0, 0], BOB: [0, 0]}
+    assert undo(stand.connector, journal).ok

@@ -3,20 +3,25 @@
 from collections.abc import Callable
 from itertools import permutations
 
+import msgspec
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
 
 from headgate.sync.canonical import canonical
-from headgate.sync.facts import Fact, Facts, Grant, Kind, Known, Member, Principal
+from headgate.sync.connectors.bigquery_rows import NO_POLICY
+from headgate.sync.facts import Fact, Facts, Grant, Kind, Known, Mask, Member, Principal, RowFilter
 from headgate.sync.journal import Journal
-from headgate.sync.losses import STRUCTURE
+from headgate.sync.losses import STRUCTURE, Cause
 from headgate.sync.names import PrincipalMap
+from headgate.sync.restrictions import rule_name
 from headgate.sync.results import Mode, Outcome
 from headgate.sync.translate import Translation, translate
 from tests.sync.conftest import PAIRED
 from tests.sync.stands import Stand
 from tests.sync.suite.test_a_push_never_widens import VOCABULARY, allowed_by, forget
-from tests.sync.worlds import GROUPS, ROLES, USERS, policies, snapshot
+from tests.sync.suite.test_rows_and_cells_never_widen import SAYS_ROWS, plain_worlds
+from tests.sync.worlds import GROUPS, ROLES, TABLES, USERS, policies, snapshot
 
 PAIRS = list(permutations(PAIRED, 2))
 
@@ -52,7 +57,8 @@ def push(source: Facts, stand: Stand, names: PrincipalMap, journal: Journal) -> 
 def predicted(source: Facts, stand: Stand, names: PrincipalMap) -> tuple[Facts, Translation]:
     """What the target will say of itself, from the tables alone."""
     now = stand.connector.read().facts
-    made = translate(source, now, stand.connector.capabilities, names, VOCABULARY)
+    able, takes, says = stand.connector.capabilities, stand.connector.takes, stand.connector.says
+    made = translate(source, now, able, names, VOCABULARY, takes=takes, says=says)
     everything_else = [f for f in now if not isinstance(f, Grant | Member)]
     kept = [f for f in made.facts if not isinstance(f, Member) or f in told(made.facts, stand)]
     will_say = stand.connector.spelled_out(Facts([*everything_else, *kept]))
@@ -97,3 +103,53 @@ def test_a_round_trip_gives_the_same_or_the_predicted(
 
 def _data(access: dict[Principal, frozenset[tuple[object, str]]], users: tuple[Principal, ...]) -> object:
     return {user: {a for a in access.get(user, ()) if not a[1].endswith(".use")} for user in users}
+
+
+def rules_of(facts: Facts) -> set[RowFilter | Mask]:
+    """Row filters and masks, without the one that BigQuery adds by itself wherever there are others."""
+    return {rule for rule in facts.restrictions if rule.name != NO_POLICY}
+
+
+FILTERING = tuple(system for system in SAYS_ROWS if system != "headgate")
+
+
+@pytest.mark.parametrize(
+    ("here", "there"),
+    [*(("headgate", system) for system in FILTERING), *((system, "headgate") for system in FILTERING)],
+)
+@given(data=st.data())
+@settings(
+    max_examples=4,
+    deadline=None,
+    phases=[Phase.explicit, Phase.reuse, Phase.generate],
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+def test_row_filters_and_masks_come_back_as_they_went(
+    here: str, there: str, stand_of: Callable[[str], Stand], journal: Journal, data: st.DataObject
+) -> None:
+    one, other = stand_of(here), stand_of(there)
+    both = one.connector.capabilities.masks and other.connector.capabilities.masks
+    push(data.draw(plain_worlds(masks=both)), one, one.names, journal)
+    start, seen = one.connector.fetch().facts, [one.cells(user, TABLES[0]) for user in USERS]
+    assert rules_of(start)
+
+    foreseen, out = predicted(start, other, between(one, other))
+    push(start, other, between(one, other), journal)
+    middle = other.connector.fetch().facts
+    assert rules_of(middle) == rules_of(foreseen)
+    assert [other.cells(user, TABLES[0]) for user in USERS] == seen
+
+    one.empty()
+    foreseen, home = predicted(middle, one, between(other, one))
+    push(middle, one, between(other, one), journal)
+    end = one.connector.fetch().facts
+    assert rules_of(end) == rules_of(foreseen)
+    assert [one.cells(user, TABLES[0]) for user in USERS] == seen
+    assert not _LOST & {loss.cause for loss in (*out.losses, *home.losses)}
+    if "bigquery" not in (here, there):
+        # Names become such that every system takes them, once; there everybody's filters become one, under a name of its own.
+        plainly = {msgspec.structs.replace(rule, name=rule_name(rule.name)) for rule in rules_of(start)}
+        assert rules_of(end) == plainly
+
+
+_LOST = {Cause.FILTER, Cause.MASK, Cause.MASKED_COLUMN}

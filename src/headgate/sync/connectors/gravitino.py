@@ -26,7 +26,16 @@ _T = ObjectType
 _OWNED: Final = OWNABLE - {_T.ROLE, _T.TAG, _T.POLICY, _T.JOB, _T.JOB_TEMPLATE}
 
 CAPABILITIES: Final = msgspec.structs.replace(
-    HEADGATE, system="gravitino", memberships=False, owners=_OWNED, versions=False, tags=frozenset()
+    HEADGATE,
+    system="gravitino",
+    memberships=False,
+    rows=False,
+    masks=False,
+    rules_stay=False,
+    dialect=None,
+    owners=_OWNED,
+    versions=False,
+    tags=frozenset(),
 )
 
 _LEAVES: Final = {

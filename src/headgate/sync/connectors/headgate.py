@@ -21,21 +21,26 @@ from headgate.store.database import Read, Write
 from headgate.store.snapshot import everything
 from headgate.sync import actions
 from headgate.sync.capabilities import CANONICAL, Capabilities
+from headgate.sync.connectors.headgate_policies import Lake, PolicyHand, pushed
 from headgate.sync.connectors.headgate_rules import PolicyRules, Shapes
 from headgate.sync.contract import Connector
+from headgate.sync.dialects import OWN
 from headgate.sync.facts import (
     Fact,
     Facts,
     Grant,
     Kind,
     Known,
+    Mask,
     Member,
     Owner,
     Present,
     Principal,
+    RowFilter,
     Securable,
     Tag,
 )
+from headgate.sync.restrictions import Rule, table_of
 from headgate.sync.results import Applied, Change, Outcome
 from headgate.sync.run import Reading
 
@@ -57,6 +62,10 @@ CAPABILITIES: Final = Capabilities(
     memberships=True,
     roles=True,
     role_holders=frozenset({Kind.USER, Kind.GROUP}),
+    rows=True,
+    masks=True,
+    rules_stay=True,
+    dialect=OWN,
     tags=frozenset({_T.CATALOG, _T.SCHEMA, _T.TABLE, _T.VIEW}),
     owners=OWNABLE & _SAID,
     creates=frozenset({Kind.USER, Kind.GROUP, Kind.ROLE}),
@@ -86,6 +95,7 @@ class HeadgateConnector(Connector):
         self.writing = writing or (lambda: store.write("sync", "sync"))
         """How the store is changed: a steward gives a change under a permit here."""
         self.shapes = shapes
+        self.lake: Lake | None = None
 
     @property
     def capabilities(self) -> Capabilities:
@@ -94,28 +104,63 @@ class HeadgateConnector(Connector):
     def read(self) -> Reading:
         revision, changes = everything(self.store)
         sight = _Sight(self.metalake, changes)
-        facts, notes = Facts(sight.facts), set(sight.notes)
-        if sight.columns or any(isinstance(change, c.PolicySet) for change in changes):
-            authority = Authority().applied(changes, revision)
-            facts = facts.changed(self._column_tags(authority, sight))
-            rules = PolicyRules(authority, self.metalake, facts, self.shapes, dt.datetime.now(dt.UTC))
-            facts = facts.changed(
-                rule for id, at in sight.tables for rule in rules.on(authority.objects[id], at)
+        tables = {at: id for id, at in sight.tables}
+        lake = Lake(lambda: Authority().applied(changes, revision), self.metalake, tables, self.shapes)
+        facts, notes = Facts(sight.facts).changed(self._column_tags(lake, sight)), set(sight.notes)
+        if sight.policies:
+            lake.own = self._pushed(lake, sight)
+            now, besides = dt.datetime.now(dt.UTC), lake.own.keys()
+            rules = PolicyRules(lake.authority, self.metalake, facts, self.shapes, now, besides)
+            # The policy of a push is not an object beside its rule: it comes and goes with it.
+            made = {Present(at) for id in lake.own if (at := sight.paths[id]) is not None}
+            facts = facts.changed(lake.own.values(), made).changed(
+                rule for at, id in tables.items() for rule in rules.on(lake.authority.objects[id], at)
             )
             notes |= rules.notes
+        lake.facts = facts
+        self.lake = lake
         return Reading(facts, notes=tuple(sorted(notes)))
 
-    def _column_tags(self, authority: Authority, sight: "_Sight") -> Iterator[Tag]:
+    def _column_tags(self, lake: Lake, sight: "_Sight") -> Iterator[Tag]:
         """The tags of columns that are there by a name."""
         for table, field, name, value in sight.columns:
-            shape, at = self.shapes(authority, authority.objects[table]), sight.paths[table]
+            at = sight.paths[table]
+            shape = None if at is None else lake.shape(at)
             located = None if shape is None else shape.schema.by_id.get(field)
             if at is not None and located is not None and len(located.path) == 1:
                 yield Tag(Securable(_T.COLUMN, (*at.path, *located.path)), name, value)
 
+    def _pushed(self, lake: Lake, sight: "_Sight") -> dict[int, Rule]:
+        """The rules of pushes, of the policies that say just them today."""
+        with self.store.read() as read:
+            records = objects.many(read, sorted(sight.policies))
+        found: dict[int, Rule] = {}
+        for record in records:
+            said, places = sight.policies[record.id], sight.placed.get(record.id, [])
+            on = sight.paths.get(places[0][0]) if len(places) == 1 and not places[0][1] else None
+            rule = pushed(record, self.metalake, on)
+            same = said.enabled and said.document == policies.document_of(record.body)
+            if rule is not None and same and lake.says(rule) == rule:
+                found[record.id] = rule
+        return found
+
+    def says(self, rule: Rule) -> Rule | None:
+        return self._lake().says(rule)
+
+    def takes(self, rule: Rule) -> bool:
+        return self._lake().takes(rule)
+
     def apply(self, changes: Sequence[Change]) -> list[Applied]:
+        lake = self._lake() if any(isinstance(c.fact, RowFilter | Mask) for c in changes) else None
         with self.writing() as tx:
-            return _Hand(tx, self.metalake, changes).make()
+            return _Hand(tx, self.metalake, lake, changes).make()
+
+    def _lake(self) -> Lake:
+        """The metalake as it was read last."""
+        if self.lake is None:
+            self.read()
+        assert self.lake is not None
+        return self.lake
 
 
 class _Sight:
@@ -130,6 +175,9 @@ class _Sight:
         self.notes: list[str] = []
         self.columns: list[tuple[int, int, str, str]] = []
         """Tags of columns: table, field, tag and value."""
+        self.policies: dict[int, c.PolicySet] = {}
+        self.placed: dict[int, list[tuple[int, int]]] = defaultdict(list)
+        """Where policies are: objects and fields."""
         self.root = 0
         for change in changes:
             self._see(change, metalake)
@@ -164,16 +212,21 @@ class _Sight:
                 if owner in self.people and on is not None:
                     self.facts.add(Owner(on, self.people[owner]))
             case c.LabelSet(label, object, field, value):
-                self._tagged(self.paths.get(label), object, field, value or "")
+                self._labelled(label, object, field, value or "")
+            case c.PolicySet(id):
+                if self.paths.get(id) is not None:
+                    self.policies[id] = change
 
-    def _tagged(self, tag: Securable | None, object: int, field: int, value: str) -> None:
-        on = self.paths.get(object)
-        if tag is None or tag.type is not _T.TAG or on is None:
+    def _labelled(self, id: int, object: int, field: int, value: str) -> None:
+        label, on = self.paths.get(id), self.paths.get(object)
+        if label is None or on is None:
             return
-        if field:
-            self.columns.append((object, field, tag.path[0], value))
-        else:
-            self.facts.add(Tag(on, tag.path[0], value))
+        if label.type is _T.POLICY:
+            self.placed[id].append((object, field))
+        elif label.type is _T.TAG and field:
+            self.columns.append((object, field, label.path[0], value))
+        elif label.type is _T.TAG:
+            self.facts.add(Tag(on, label.path[0], value))
 
     def _object(self, id: int, parent: int, type: ObjectType, name: str, metalake: str) -> None:
         if type is ObjectType.METALAKE:
@@ -211,17 +264,18 @@ def _granted(allow: int, deny: int) -> tuple[tuple[str, Condition], ...]:
 class _Hand:
     """Makes changes in one transaction. Neighbours of one sort are made together, in a few statements."""
 
-    def __init__(self, tx: Write, metalake: str, changes: Sequence[Change]) -> None:
+    def __init__(self, tx: Write, metalake: str, lake: Lake | None, changes: Sequence[Change]) -> None:
         self.tx = tx
         found = objects.find(tx, 0, ObjectType.METALAKE, metalake)
         if found is None:
             raise NotFound(f"metalake '{metalake}' does not exist", about=ObjectType.METALAKE)
         self.root = found.id
+        self.lake = lake
         self.changes = changes
         facts = [change.fact for change in changes]
-        self.ids = _found_objects(
-            tx, found.id, {f.object for f in facts if isinstance(f, Grant | Owner | Tag)}
-        )
+        asked = {f.object for f in facts if isinstance(f, Grant | Owner | Tag)}
+        asked |= {table_of(f) for f in facts if isinstance(f, RowFilter | Mask)}
+        self.ids = _found_objects(tx, found.id, asked)
         self.who = _found_principals(tx, found.id, {who for fact in facts for who in _named(fact)})
 
     def make(self) -> list[Applied]:
@@ -313,8 +367,14 @@ class _Hand:
                 case Tag() as tag:
                     why = self._tag(tag, holds)
                     return Applied(Outcome.UNSUPPORTED, why) if why else _DONE
-                case _:
-                    return Applied(Outcome.UNSUPPORTED, "row filters and masks are policies here")
+                case RowFilter() | Mask() as rule:
+                    assert self.lake is not None, "rules are about a metalake that was read"
+                    hand = PolicyHand(self.tx, self.root, self.lake)
+                    return hand.put(rule, self._on(table_of(rule))) if holds else hand.take(rule)
+                case Present():
+                    return Applied(Outcome.UNSUPPORTED, "objects are made and dropped by people")
+                case Grant():
+                    raise AssertionError("grants are made together")
         except HeadgateError as error:
             return Applied(Outcome.FAILED, str(error))
         return _DONE

@@ -7,7 +7,7 @@ policy hides from somebody, whatever the circumstances, the rules hide too.
 
 import datetime as dt
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import cached_property
 from typing import Final, NamedTuple
 
@@ -16,28 +16,23 @@ from headgate.decide.clauses import Clause, TableRules, any_on_the_way, rules_of
 from headgate.decide.lens import LensVerdict, Said, binding, decide, said, why_not
 from headgate.decide.people import Person, person, request_of
 from headgate.decide.shape import Shape
-from headgate.language.ast import FALSE, TRUE, Expr, columns
-from headgate.language.bind import bind, shown
+from headgate.language.ast import FALSE, TRUE
+from headgate.language.bind import shown
 from headgate.language.canonical import canonical, text
-from headgate.language.errors import LanguageError
 from headgate.language.fold import Request
 from headgate.language.masks.mask import Mask as BoundMask
-from headgate.language.masks.mask import bind_mask, parse_mask
-from headgate.language.parse import parse
-from headgate.language.spell import spell
 from headgate.model.objects import ObjectType
 from headgate.model.principals import Identity
-from headgate.model.schema import DecimalType, Field, Schema, SchemaError, Simple, Type
-from headgate.sync.dialects import NOTHING, OWN
+from headgate.model.schema import Schema
+from headgate.sync.dialects import OWN
 from headgate.sync.facts import Columns, Facts, Kind, Mask, Principal, RowFilter, Securable
+from headgate.sync.policy_text import NO_ROW, NOTHING, filter_text, mask_text
 
 Shapes = Callable[[Authority, Node], Shape | None]
 """The columns of a table; None if they cannot be told."""
 
-_NO_ROW: Final = "false"
 _CIRCUMSTANCES: Final = frozenset({"context", "date"})
 _PERSONAL: Final = frozenset({"attribute", "user", "member"})
-_FAILURES: Final = (LanguageError, SchemaError, ValueError, ArithmeticError, RecursionError, TypeError)
 
 People = tuple[Principal, ...]
 
@@ -53,12 +48,24 @@ class Piece(NamedTuple):
 
 
 class PolicyRules:
-    """The rules of one metalake at one revision. `facts` say who there is and who is in what."""
+    """The rules of one metalake at one revision. `facts` say who there is and who is in what.
 
-    def __init__(self, authority: Authority, metalake: str, facts: Facts, shapes: Shapes, now: dt.datetime):
+    The policies `besides` are left out: their rules are known already.
+    """
+
+    def __init__(
+        self,
+        authority: Authority,
+        metalake: str,
+        facts: Facts,
+        shapes: Shapes,
+        now: dt.datetime,
+        besides: Collection[int] = (),
+    ) -> None:
         root = authority.metalake(metalake)
         assert root is not None
         self.authority, self.facts, self.shapes, self.now = authority, facts, shapes, now
+        self.besides = besides
         self.users: dict[Principal, tuple[Person, Request]] = {}
         for user in sorted(facts.known):
             if user.kind is Kind.USER:
@@ -75,9 +82,11 @@ class PolicyRules:
         shape = self.shapes(self.authority, table)
         if shape is None:
             self.notes.add(f"the columns of {at} cannot be told, so its policies hide all of it")
-            yield RowFilter(at, named[0], _NO_ROW, dialect=OWN)
+            yield RowFilter(at, named[0], NO_ROW, dialect=OWN)
             return
-        yield from _Table(self, rules_of(self.authority, table, shape), at).rules()
+        found = rules_of(self.authority, table, shape)
+        clauses = tuple(clause for clause in found.clauses if clause.id not in self.besides)
+        yield from _Table(self, TableRules(shape, clauses, found.skipped), at).rules()
 
     def audience(self, clause: Clause) -> tuple[People, People] | None:
         """Whom a policy is for and whom it spares; None if that is nobody."""
@@ -177,26 +186,17 @@ class _Table:
         found: list[tuple[str, Columns, Piece]] = []
         for piece in pieces:
             if piece.said is None:
-                found.append((_NO_ROW, (), piece))
+                found.append((NO_ROW, (), piece))
             for expr in piece.said.rows if piece.said is not None else ():
                 plain = canonical(expr)
                 if plain == FALSE:
-                    found.append((_NO_ROW, (), piece))
+                    found.append((NO_ROW, (), piece))
                 elif plain != TRUE:
-                    found.append((*self._told(plain), piece))
+                    found.append((*filter_text(plain, self.schema), piece))
         several = len(found) > 1
         for number, (sql, typed, piece) in enumerate(found, 1):
             label = f"{name} #{number}" if several else name
             yield RowFilter(self.at, label, sql, piece.to, piece.exempt, OWN, typed)
-
-    def _told(self, expr: Expr) -> tuple[str, Columns]:
-        """A filter as text, with the types of its columns if the text is sure to be read as the same filter."""
-        sql, typed = spell(expr, self.schema), _Typed(columns(expr), self.schema)
-        try:
-            same = text(canonical(bind(parse(sql), typed.schema))) == text(expr)
-        except _FAILURES:
-            same = False
-        return sql, typed.columns if same else ()
 
     def _masks(self, id: int, pieces: list[Piece]) -> Iterator[Mask]:
         """The masks of a column that one policy speaks of."""
@@ -222,7 +222,7 @@ class _Table:
                 mask = masks.get(id) if around == {id} else None
                 alike.setdefault(NOTHING if mask is None else mask.text, (mask, []))[1].append(user)
         if denied:
-            yield RowFilter(self.at, f"denied by masks of {name}", _NO_ROW, tuple(denied), (), OWN)
+            yield RowFilter(self.at, f"denied by masks of {name}", NO_ROW, tuple(denied), (), OWN)
         for number, (mask, people) in enumerate(alike.values(), 1):
             yield self._mask(id, f"mask of {name} #{number}", mask, tuple(people), ())
         yield self._mask(id, f"mask of {name} for others", None, (), tuple(self.all.users))
@@ -236,39 +236,9 @@ class _Table:
         }
 
     def _mask(self, id: int, name: str, mask: BoundMask | None, to: People, exempt: People) -> Mask:
-        located, typed = self.schema.by_id[id], _Typed({id}, self.schema)
-        sql, same = NOTHING, True
-        if mask is not None:
-            sql = _mask_text(mask, self.schema)
-            try:
-                same = bind_mask(parse_mask(sql), typed.schema, id).text == mask.text
-            except _FAILURES:
-                same = False
-        object = Securable(ObjectType.COLUMN, (*self.at.path, *located.path))
-        return Mask(object, name, sql, to, exempt, OWN, typed.columns if same else ())
-
-
-class _Typed:
-    """Some columns of a table by name and type: none if one of them lies inside another or has no simple type."""
-
-    def __init__(self, ids: Iterable[int], schema: Schema) -> None:
-        found = [schema.by_id[id] for id in sorted(ids)]
-        plain = all(len(located.ids) == 1 and _is_simple(located.field.type) for located in found)
-        fields = tuple(Field(at.field.id, at.field.name, at.field.type) for at in found) if plain else ()
-        self.schema = Schema(fields)
-        self.columns: Columns = tuple((field.name, str(field.type)) for field in fields)
-
-
-def _is_simple(type: Type) -> bool:
-    return isinstance(type, Simple | DecimalType)
-
-
-def _mask_text(mask: BoundMask, schema: Schema) -> str:
-    if mask.expr is not None:
-        return spell(mask.expr, schema)
-    column = shown(schema.by_id[mask.column.field_id].path)
-    constants = (f"'{arg}'" if isinstance(arg, str) else str(arg) for arg in mask.args)
-    return f"{mask.name}({', '.join((column, *constants))})"
+        sql, typed = mask_text(mask, id, self.schema)
+        object = Securable(ObjectType.COLUMN, (*self.at.path, *self.schema.by_id[id].path))
+        return Mask(object, name, sql, to, exempt, OWN, typed)
 
 
 def _by_name(pieces: Iterable[Piece]) -> dict[str, list[Piece]]:
