@@ -2,11 +2,12 @@
 
 from collections.abc import Callable
 
-from headgate.sync.facts import Grant, Kind, Member, Principal
+from headgate.sync.facts import Grant, Kind, Member, Principal, RowFilter
 from headgate.sync.journal import Journal
 from headgate.sync.merge import Prefer
 from headgate.sync.operations import compare, fetch, keep_in_step
 from headgate.sync.results import Change, Mode, Outcome
+from tests.sync.cells import ROWS, rows_where
 from tests.sync.stands import Stand
 from tests.sync.suite.test_pushes_are_safe import ANN, BOB, POLICY, READER
 from tests.sync.suite.test_there_and_back import between
@@ -97,3 +98,25 @@ def test_a_difference_says_who_would_gain_and_lose_what(
     kept = journal.kept(here.connector.name)
     assert kept is not None
     assert kept.facts == here.connector.fetch().facts
+
+
+def test_a_row_filter_of_either_side_reaches_the_other(
+    stand_of: Callable[[str], Stand], journal: Journal
+) -> None:
+    here, there = stand_of("headgate"), stand_of("postgresql")
+    few = rows_where(TABLES[0], "few", "x < 10", (ANN,))
+    here.connector.push(snapshot(POLICY.changed([few])), Mode.OVERWRITE, here.names, journal)
+    names = between(here, there)
+    assert keep_in_step(here.connector, there.connector, names, journal).target.ok
+    assert len(there.cells(ANN, TABLES[0])) == 3
+    again = keep_in_step(here.connector, there.connector, names, journal)
+    assert not again.source.count(Outcome.APPLIED) + again.target.count(Outcome.APPLIED)
+
+    theirs = RowFilter(TABLES[2], "others", '("y" = 1)', (there.own(BOB),))
+    assert there.connector.apply([Change(None, theirs)])[0].outcome is Outcome.APPLIED
+    assert keep_in_step(here.connector, there.connector, names, journal).source.ok
+    assert here.cells(BOB, TABLES[2]) == [row for row in ROWS if row["y"] == 1]
+    there.connector.apply([Change(theirs, None)])
+    assert keep_in_step(here.connector, there.connector, names, journal).source.ok
+    assert here.cells(BOB, TABLES[2]) == ROWS
+    assert len(here.cells(ANN, TABLES[0])) == 3

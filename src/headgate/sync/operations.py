@@ -6,10 +6,11 @@ from headgate.sync.canonical import vocabulary
 from headgate.sync.connectors import all_capabilities
 from headgate.sync.contract import Connector
 from headgate.sync.diff import Difference, Judge, diff, in_memory, renamed
-from headgate.sync.facts import Facts, Tag
+from headgate.sync.facts import Facts, Mask, RowFilter, Tag
 from headgate.sync.journal import Journal
 from headgate.sync.merge import Clash, Prefer, merge
 from headgate.sync.names import PrincipalMap
+from headgate.sync.restrictions import Rule, rule_name
 from headgate.sync.results import Mode, SyncResult
 from headgate.sync.snapshot import PolicySnapshot
 from headgate.sync.translate import Options
@@ -60,7 +61,7 @@ def keep_in_step(
     here = _renamed(one, names)
     was_here = _renamed(journal.kept(_last(source, target, source)), names)
     was_there = _renamed(journal.kept(_last(source, target, target)), PrincipalMap({}))
-    there = was_here.changed(add=other.facts.all - was_there.all, remove=was_there.all - other.facts.all)
+    there = _followed(was_here, was_there, other.facts)
     merged = merge(was_here, here, there, prefer)
     same = PrincipalMap.same_names()
     to_target = target.push(
@@ -73,6 +74,18 @@ def keep_in_step(
     for side in (source, target):
         journal.keep(_last(source, target, side), side.fetch())
     return InStep(to_source, to_target, merged.clashes)
+
+
+def _followed(here: Facts, was_there: Facts, there: Facts) -> Facts:
+    """What the one side said, with what the other changed since; each says its row filters and masks in its own words."""
+    gone = was_there.all - there.all
+    rules = {_rule_key(fact) for fact in gone if isinstance(fact, RowFilter | Mask)}
+    gone |= {rule for rule in here.restrictions if _rule_key(rule) in rules}
+    return here.changed(add=there.all - was_there.all, remove=gone)
+
+
+def _rule_key(rule: Rule) -> object:
+    return type(rule), rule.object, rule_name(rule.name)
 
 
 def _renamed(snapshot: PolicySnapshot | None, names: PrincipalMap) -> Facts:
