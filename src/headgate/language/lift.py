@@ -75,6 +75,23 @@ def lift_mask(sql: str, dialect: str, schema: Schema, field_id: int) -> Mask:
     return _cannot(dialect, "no mask of the language does the same")
 
 
+def compared(sql: str, dialect: str) -> dict[str, str]:
+    """The columns that a text compares with constants, each with the type that these have; none if it cannot be read."""
+    try:
+        tree = _tree(sql, dialect)
+    except LanguageError:
+        return {}
+    found: dict[str, str] = {}
+    for node in tree.find_all(exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.In, exp.Like):
+        constants = list(node.find_all(exp.Literal))
+        if constants and not any(cast.is_type("date") for cast in node.find_all(exp.Cast)):
+            text = any(constant.is_string for constant in constants)
+            found |= dict.fromkeys((c.name for c in node.find_all(exp.Column)), "string" if text else "long")
+        elif constants:
+            found |= dict.fromkeys((c.name for c in node.find_all(exp.Column)), "date")
+    return found
+
+
 def _masks(sql: str, dialect: str, schema: Schema, column: str) -> Iterator[str]:
     """Masks that a text might be: a constant, or one of those that have a name."""
     tree = _tree(sql, dialect)

@@ -6,11 +6,13 @@ from typing import Final, TypeAlias
 import msgspec
 
 from headgate.model.errors import Unsupported
+from headgate.sync.alike import alike
 from headgate.sync.capabilities import CANONICAL, Natives, Semantics
 from headgate.sync.effective import effective, most
 from headgate.sync.facts import Fact, Facts, Present
 from headgate.sync.names import PrincipalMap
 from headgate.sync.plan import shifts
+from headgate.sync.restrictions import Rule
 from headgate.sync.results import Shift
 
 MOST_IN_MEMORY: Final = 10_000_000
@@ -60,16 +62,17 @@ def diff(
     one = Facts(renamed(source, names)) if names else source
     semantics = msgspec.structs.replace(CANONICAL, natives=vocabulary)
     gains, loses = judge(one, target, semantics)
+    same = alike(one, target)
     return Difference(
-        tuple(sorted(_said(one) - _said(target), key=str)),
-        tuple(sorted(_said(target) - _said(one), key=str)),
+        tuple(sorted(_said(one, same) - _said(target, same), key=str)),
+        tuple(sorted(_said(target, same) - _said(one, same), key=str)),
         gains,
         loses,
     )
 
 
-def _said(facts: Facts) -> frozenset[Fact]:
-    return frozenset(fact for fact in facts if not isinstance(fact, Present))
+def _said(facts: Facts, besides: frozenset[Rule]) -> frozenset[Fact]:
+    return frozenset(fact for fact in facts if not isinstance(fact, Present)) - besides
 
 
 def renamed(facts: Facts, names: PrincipalMap) -> set[Fact]:
