@@ -47,9 +47,16 @@ def open_session(settings: SparkSettings | None = None) -> "SparkSession":
 
     The catalog lives in the memory of the driver and names files in storage only while a job runs.
     """
+    settings = settings or SparkSettings()
+    session = bare_session(settings)
+    jobs_catalog(session, settings.storage)
+    return session
+
+
+def bare_session(settings: SparkSettings) -> "SparkSession":
+    """Open a session for what touches no tables: a server behind Spark Connect needs nothing of Iceberg for it."""
     from pyspark.sql import SparkSession
 
-    settings = settings or SparkSettings()
     if settings.remote is not None:
         # A session of its own: one that the server has forgotten is not taken for a new one.
         session: SparkSession = SparkSession.builder.remote(settings.remote).create()
@@ -58,7 +65,6 @@ def open_session(settings: SparkSettings | None = None) -> "SparkSession":
     else:
         session = _classic(settings)
     _silence()
-    jobs_catalog(session, settings.storage)
     return session
 
 
@@ -126,8 +132,9 @@ def _classic(settings: SparkSettings) -> "SparkSession":
         "spark.ui.showConsoleProgress": "false",
         "spark.driver.memory": settings.driver_memory,
         "spark.sql.shuffle.partitions": "8",
-        "spark.jars.packages": ",".join(_packages(settings)),
     }
+    if packages := _packages(settings):
+        local["spark.jars.packages"] = ",".join(packages)
     for key, value in {**local, **_MEANING, **settings.more}.items():
         builder = builder.config(key, value)
     session: SparkSession = builder.getOrCreate()
