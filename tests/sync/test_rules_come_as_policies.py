@@ -156,6 +156,18 @@ def test_what_cannot_be_read_exactly_is_withheld_and_named(
     assert not policies_of(here)
 
 
+@pytest.mark.parametrize("path", [("nobody",), (), ("x", "inside")])
+def test_a_mask_of_a_column_that_is_not_there_is_withheld(
+    here: HeadgateStand, journal: Journal, path: tuple[str, ...]
+) -> None:
+    column = Securable(ObjectType.COLUMN, (*TABLES[0].path, *path))
+    for rule in (Mask(column, "m", "NULL", (ANN,)), Mask(column, "m", "0", (ANN,), (), "hive")):
+        result = push(here, journal, rule)
+        assert [loss.what for loss in result.losses if loss.cause is Cause.MASK] == ["m"]
+        assert not here.may(ANN, TABLES[0], "table.read")
+        assert not policies_of(here)
+
+
 def test_the_same_words_over_columns_of_other_types_are_not_the_same(
     here: HeadgateStand, journal: Journal
 ) -> None:

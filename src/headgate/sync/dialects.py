@@ -13,7 +13,6 @@ from headgate.language.ast import FALSE, Expr, columns, facts
 from headgate.language.bind import bind
 from headgate.language.canonical import canonical
 from headgate.language.lift import MASKS, ROWS, lift, lift_mask
-from headgate.language.masks.mask import Mask as BoundMask
 from headgate.language.masks.mask import bind_mask, parse_mask
 from headgate.language.parse import parse
 from headgate.language.spell import spell
@@ -39,10 +38,9 @@ def said_in(rule: RowFilter | Mask, dialect: str | None) -> str | None:
             rows = ROWS.get(dialect)
             return None if rows is None else rows(_condition(rule.sql, schema), schema)
         masks = MASKS.get(dialect)
-        column = schema.by_path.get(rule.object.path[3:])
-        if masks is None or column is None:
+        if masks is None:
             return None
-        return masks(bind_mask(parse_mask(rule.sql), schema, column.field.id), schema)
+        return masks(bind_mask(parse_mask(rule.sql), schema, _column(rule, schema)), schema)
     except FAILURES:
         return None
 
@@ -77,26 +75,29 @@ def _filter(rule: RowFilter, schema: Schema) -> tuple[str, Columns]:
 
 
 def _mask(rule: Mask, schema: Schema) -> tuple[str, Columns]:
-    column = schema.by_path[rule.object.path[3:]].field.id
+    column = _column(rule, schema)
     if rule.sql == NOTHING:
         return mask_text(None, column, schema)
     if rule.dialect != OWN:
         return mask_text(lift_mask(rule.sql, rule.dialect, schema, column), column, schema)
     own = schema_of(rule.columns)
-    meant = _bound(rule, own, own.by_path[rule.object.path[3:]].field.id)
-    here = _bound(rule, schema, column)
+    meant = bind_mask(parse_mask(rule.sql), own, _column(rule, own))
+    here = bind_mask(parse_mask(rule.sql), schema, column)
     plain = mask_text(here, column, schema)
     if mask_text(meant, meant.column.field_id, own)[0] != plain[0]:
         raise ValueError("it means something else here")
     return plain if plain[1] else (rule.sql, Typed({column}, schema).columns)
 
 
+def _column(rule: Mask, schema: Schema) -> int:
+    found = schema.by_path.get(rule.object.path[3:])
+    if found is None:
+        raise ValueError(f"there is no {rule.object}")
+    return found.field.id
+
+
 def _condition(sql: str, schema: Schema) -> Expr:
     return canonical(bind(parse(sql), schema))
-
-
-def _bound(rule: Mask, schema: Schema, column: int) -> BoundMask:
-    return bind_mask(parse_mask(rule.sql), schema, column)
 
 
 def hides_all(rule: RowFilter | Mask) -> bool:
