@@ -2,9 +2,12 @@
 
 import base64
 import hashlib
+import socket
 from typing import TYPE_CHECKING, Annotated, Any, Final
+from urllib.parse import urlsplit
 
 import typer
+from msgspec.structs import replace
 
 from headgate.cli.failure import Failure, Usage
 from headgate.cli.session import Session
@@ -25,19 +28,27 @@ LOCAL: Final = "local[*]"
 
 
 def open_spark(
-    master: str, remote: str | None, conf: list[str] | None, more: dict[str, str] | None = None
+    master: str,
+    remote: str | None,
+    conf: list[str] | None = None,
+    more: dict[str, str] | None = None,
+    *,
+    tables: bool = True,
 ) -> "SparkSession":
-    """Start Spark, or connect to it."""
+    """Start Spark, or connect to it; without `tables`, for what is not in any table, it needs nothing of Iceberg."""
     own: dict[str, str] = {}
     for text in conf or ():
         key, equals, value = text.partition("=")
         if not equals or not key:
             raise Usage(f"'{text}' is not a setting", "write --spark-conf KEY=VALUE")
         own[key] = value
+    if remote is not None:
+        _answers(remote)
     try:
-        from headgate.pipelines.session import SparkSettings, open_session
+        from headgate.pipelines.session import SparkSettings, bare_session, open_session
 
-        return open_session(SparkSettings(master=master, remote=remote, more={**(more or {}), **own}))
+        settings = SparkSettings(master=master, remote=remote, more={**(more or {}), **own})
+        return open_session(settings) if tables else bare_session(replace(settings, packages=()))
     except ImportError:
         raise Failure("Spark is not installed", "install it with: pip install 'headgate[spark]'") from None
     except Exception as error:
@@ -46,6 +57,19 @@ def open_spark(
             f"Spark at {where} does not start ({type(error).__name__})",
             "see that Java 17 is installed, and that --spark-master or --spark-remote is right",
         ) from None
+
+
+def _answers(remote: str) -> None:
+    """Ask for the server first: Spark's own client tries for minutes to reach one that is not there."""
+    try:
+        parts = urlsplit(remote)
+        if parts.scheme != "sc" or not parts.hostname:
+            raise Usage(f"'{remote}' is no address of Spark Connect", "write sc://host:15002")
+        socket.create_connection((parts.hostname, parts.port or 15002), timeout=10).close()
+    except ValueError:
+        raise Usage(f"'{remote}' is no address of Spark Connect", "write sc://host:15002") from None
+    except OSError as error:
+        raise Failure(f"no Spark Connect server answers at {remote}", str(error)) from None
 
 
 def catalog_settings(session: Session, catalog: str) -> tuple[str, dict[str, str]]:

@@ -1,35 +1,28 @@
 """`headgate sync diff --spark`: two snapshots of the server, compared on Spark by the command itself."""
 
-import socket
-from typing import Any
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from headgate.cli.failure import Failure, Usage
+from headgate.cli.failure import Failure
 from headgate.cli.session import Session
+from headgate.cli.spark import LOCAL, open_spark
 from headgate.cli.sync_requests import send
 from headgate.model.errors import HeadgateError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from headgate.sync.names import PrincipalMap
+    from headgate.sync.snapshot import PolicySnapshot
 
 
 def compared(session: Session, body: dict[str, Any], master: str | None, remote: str | None) -> Any:
     """The difference as the server would tell it. The server only reads the two systems: Spark runs here, or on a cluster."""
-    try:
-        from pyspark.errors import PySparkException
-
-        from headgate.pipelines.errors import causes_of
-        from headgate.pipelines.session import SparkSettings, bare_session
-        from headgate.sync.at_scale import on_spark
-    except ModuleNotFoundError:
-        raise Failure("Spark is not installed here", "install headgate[spark]") from None
     from headgate.sync.names import PrincipalMap
-    from headgate.sync.operations import compare
     from headgate.sync.snapshot import PolicySnapshot
-    from headgate.sync.words import shown
 
     try:
-        if remote is not None:
-            _answers(remote)
         names = PrincipalMap.same_names() if body["names"] is None else PrincipalMap(body["names"])
         source, target = (
             PolicySnapshot.read(msgspec.json.encode(told))
@@ -38,30 +31,32 @@ def compared(session: Session, body: dict[str, Any], master: str | None, remote:
                 _fetched(session, body["target"]),
             )
         )
-        # Nothing but facts is compared, so no jar has to be fetched first.
-        spark = bare_session(SparkSettings(master=master or "local[*]", remote=remote, packages=()))
-        try:
-            return shown(compare(source, target, names, on_spark(spark)))
-        finally:
-            spark.stop()
+    except HeadgateError as error:
+        raise Failure(error.message, error.hint) from None
+    spark = open_spark(master or LOCAL, remote, tables=False)
+    try:
+        return _on(spark, source, target, names)
+    finally:
+        spark.stop()
+
+
+def _on(
+    spark: "SparkSession", source: "PolicySnapshot", target: "PolicySnapshot", names: "PrincipalMap"
+) -> Any:
+    from pyspark.errors import PySparkException
+
+    from headgate.pipelines.errors import causes_of
+    from headgate.sync.at_scale import on_spark
+    from headgate.sync.operations import compare
+    from headgate.sync.words import shown
+
+    try:
+        return shown(compare(source, target, names, on_spark(spark)))
     except HeadgateError as error:
         raise Failure(error.message, error.hint) from None
     except PySparkException as error:
         told = ", ".join(causes_of(error))
         raise Failure(f"Spark could not compare them ({told})", "look into the log of Spark") from error
-
-
-def _answers(remote: str) -> None:
-    """Ask for the server first: Spark's own client tries for minutes to reach one that is not there."""
-    try:
-        parts = urlsplit(remote)
-        if parts.scheme != "sc" or not parts.hostname:
-            raise Usage(f"'{remote}' is no address of Spark Connect", "write sc://host:15002")
-        socket.create_connection((parts.hostname, parts.port or 15002), timeout=10).close()
-    except ValueError:
-        raise Usage(f"'{remote}' is no address of Spark Connect", "write sc://host:15002") from None
-    except OSError as error:
-        raise Failure(f"no Spark Connect server answers at {remote}", str(error)) from None
 
 
 def _fetched(session: Session, name: str) -> Any:
