@@ -138,9 +138,9 @@ class HeadgateConnector(Connector):
         for record in records:
             said, places = sight.policies[record.id], sight.placed.get(record.id, [])
             on = sight.paths.get(places[0][0]) if len(places) == 1 and not places[0][1] else None
-            rule = pushed(record, self.metalake, on)
+            rule = pushed(record, on)
             same = said.enabled and said.document == policies.document_of(record.body)
-            if rule is not None and same and lake.says(rule) == rule:
+            if rule is not None and same and lake.meant(rule) == rule:
                 found[record.id] = rule
         return found
 

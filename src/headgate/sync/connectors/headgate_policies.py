@@ -7,7 +7,7 @@ made or changed is theirs: it is never altered or dropped, and no mask is put be
 import hashlib
 import re
 from collections.abc import Callable, Mapping
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Final, TypeAlias
 
 import msgspec
@@ -47,12 +47,9 @@ def policy_name(rule: Rule) -> str:
     return f"{plain}-{hashlib.sha256(whole).hexdigest()[:12]}"
 
 
-def content(rule: Rule, metalake: str, hidden: bool) -> Content:
+def content(rule: Rule, hidden: bool) -> Content:
     """What the policy of a rule says. A column that must not be NULL is hidden where nothing is to be shown of it."""
-    said: Content = {
-        "on": ".".join(part(name) for name in (metalake, *rule.object.path[:3])),
-        "to": [str(who) for who in rule.to] or ["everyone"],
-    }
+    said: Content = {"to": [str(who) for who in rule.to] or ["everyone"]}
     if rule.exempt:
         said["except"] = [str(who) for who in rule.exempt]
     if isinstance(rule, RowFilter):
@@ -61,7 +58,18 @@ def content(rule: Rule, metalake: str, hidden: bool) -> Content:
         said["hide"] = [_word(rule.object.path[3])]
     else:
         said["mask"] = {_word(rule.object.path[3]): rule.sql}
-    return content_of(read_content(policy_name(rule), said))
+    return said
+
+
+@lru_cache(16_384)
+def _readable(rule: Rule, metalake: str, hidden: bool) -> bool:
+    """Whether the reader of policies takes a rule's policy, and as it is."""
+    on = ".".join(part(name) for name in (metalake, *rule.object.path[:3]))
+    said = content(rule, hidden)
+    try:
+        return content_of(read_content(policy_name(rule), {"on": on, **said})) == said
+    except LanguageError:
+        return False
 
 
 def _word(column: str) -> str:
@@ -74,12 +82,12 @@ def _word(column: str) -> str:
     return '"' + column.replace('"', '""') + '"'
 
 
-def pushed(record: ObjectRecord, metalake: str, on: Securable | None) -> Rule | None:
+def pushed(record: ObjectRecord, on: Securable | None) -> Rule | None:
     """The rule that a policy was made for, if it still says that and nothing else."""
     try:
         rule: Rule = msgspec.convert(record.body.get(MARK), _MARKED)
-        said = content(rule, metalake, hidden="hide" in record.body["content"])
-    except (msgspec.ValidationError, LanguageError, IndexError):
+        said = content(rule, hidden="hide" in record.body["content"])
+    except (msgspec.ValidationError, IndexError):
         return None
     same = record.name == policy_name(rule) and record.body["content"] == said and on == table_of(rule)
     return rule if same and record.body["enabled"] else None
@@ -113,16 +121,15 @@ class Lake:
             self.known[table] = None if node is None else self.shapes(self.authority, node)
         return self.known[table]
 
-    def says(self, rule: Rule) -> Rule | None:
-        """A rule in the policy language over the columns of its table, if a policy can say just that."""
+    def meant(self, rule: Rule) -> Rule | None:
+        """A rule in the policy language over the columns of its table, if it can be said so exactly."""
         shape = self.shape(table_of(rule))
-        told = None if shape is None else understood(rule, shape.schema)
-        try:
-            if told is not None:
-                content(told, self.metalake, self.hides(told))
-        except LanguageError:
-            return None
-        return told
+        return None if shape is None else understood(rule, shape.schema)
+
+    def says(self, rule: Rule) -> Rule | None:
+        """The same, if a policy can say just that."""
+        told = self.meant(rule)
+        return told if told is not None and _readable(told, self.metalake, self.hides(told)) else None
 
     def hides(self, rule: Rule) -> bool:
         """Whether a rule hides a column, because it cannot be NULL."""
@@ -164,7 +171,7 @@ class PolicyHand:
         body: dict[str, Any] = {
             "policyType": policies.OWN,
             "enabled": True,
-            "content": content(rule, self.lake.metalake, self.lake.hides(rule)),
+            "content": content(rule, self.lake.hides(rule)),
             MARK: msgspec.to_builtins(rule),
         }
         comment = f"put here by a push, for the rule '{rule.name}'"
