@@ -8,7 +8,7 @@ import pytest
 
 from headgate.decide.shape import Shape
 from headgate.model.objects import ObjectType
-from headgate.model.schema import Field, Schema, parse_simple_type
+from headgate.model.schema import Field, Schema, StructType, parse_simple_type
 from headgate.store import labels, objects, policies
 from headgate.store.records import ObjectRecord
 from headgate.sync.connectors import headgate_policies
@@ -298,7 +298,6 @@ def test_if_the_columns_change_under_a_push_nothing_is_granted(
 
     def apply(changes: Iterable[Change]) -> Any:
         assert connector.lake is not None
-        connector.lake.known.clear()
         gone = Shape.of(Schema((SCHEMA.fields[1],)), [SCHEMA])
         monkeypatch.setattr(connector.lake, "shapes", lambda _a, _t: gone)
         return whole(list(changes))
@@ -318,6 +317,29 @@ def test_a_rule_whose_column_is_gone_hides_everything_and_is_said_again_when_it_
     assert here.connector.read().facts.restrictions
 
 
+def test_a_name_that_another_column_had_before_is_not_taken_for_one(
+    here: HeadgateStand, journal: Journal
+) -> None:
+    moved = with_columns(
+        here, Field(1, "was_x", SCHEMA.fields[0].type), SCHEMA.fields[1], Field(3, "x", SCHEMA.fields[0].type)
+    )
+    facts = Facts(
+        [
+            *INVENTORY,
+            *PEOPLE,
+            *READS,
+            rows_where(TABLES[0], "r", "x < 10", (ANN,)),
+            masked(COLUMNS[3], "m", "0", (ANN,)),
+        ]
+    )
+    result = moved.push(snapshot(facts), Mode.MERGE, here.names, journal)
+    assert {(loss.cause, loss.what) for loss in result.losses if loss.principal == "user:ann"} >= {
+        (Cause.FILTER, "r")
+    }
+    assert not here.may(ANN, TABLES[0], "table.read")
+    assert [policy.body["content"]["mask"] for policy in policies_of(here)] == [{"y": "0"}]
+
+
 def test_a_column_that_cannot_be_null_is_hidden(here: HeadgateStand, journal: Journal) -> None:
     required = msgspec.structs.replace(SCHEMA.fields[1], required=True)
     connector = with_columns(here, SCHEMA.fields[0], required)
@@ -326,6 +348,11 @@ def test_a_column_that_cannot_be_null_is_hidden(here: HeadgateStand, journal: Jo
     assert policies_of(here)[0].body["content"] == {"to": ["everyone"], "hide": ["y"]}
     assert here.cells(ANN, TABLES[0]) == [{"x": row["x"]} for row in ALL]
     assert {rule.sql for rule in connector.read().facts.restrictions} == {"NULL"}
+    parts = StructType((Field(9, "z", SCHEMA.fields[0].type),))
+    struct = with_columns(here, SCHEMA.fields[0], Field(2, "y", parts))
+    changed = facts.changed([masked(COLUMNS[3], "m", "NULL")])
+    assert struct.push(snapshot(changed), Mode.MERGE, here.names, journal).complete
+    assert [policy.body["content"].get("hide") for policy in policies_of(here)] == [["y"], ["y"]]
 
 
 def test_names_of_any_sort_are_kept(here: HeadgateStand, journal: Journal) -> None:

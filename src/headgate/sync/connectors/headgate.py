@@ -151,7 +151,8 @@ class HeadgateConnector(Connector):
         return self._lake().takes(rule)
 
     def apply(self, changes: Sequence[Change]) -> list[Applied]:
-        lake = self._lake() if any(isinstance(c.fact, RowFilter | Mask) for c in changes) else None
+        ruled = any(isinstance(change.fact, RowFilter | Mask) for change in changes)
+        lake = self._lake().again() if ruled else None
         with self.writing() as tx:
             return _Hand(tx, self.metalake, lake, changes).make()
 

@@ -48,7 +48,7 @@ def policy_name(rule: Rule) -> str:
 
 
 def content(rule: Rule, hidden: bool) -> Content:
-    """What the policy of a rule says. A column that must not be NULL is hidden where nothing is to be shown of it."""
+    """What the policy of a rule says. A column that cannot be NULL is hidden where nothing is to be shown of it."""
     said: Content = {"to": [str(who) for who in rule.to] or ["everyone"]}
     if rule.exempt:
         said["except"] = [str(who) for who in rule.exempt]
@@ -121,10 +121,20 @@ class Lake:
             self.known[table] = None if node is None else self.shapes(self.authority, node)
         return self.known[table]
 
+    def again(self) -> "Lake":
+        """The same, for which the columns of tables are read anew."""
+        self.known.clear()
+        return self
+
     def meant(self, rule: Rule) -> Rule | None:
         """A rule in the policy language over the columns of its table, if it can be said so exactly."""
         shape = self.shape(table_of(rule))
-        return None if shape is None else understood(rule, shape.schema)
+        told = None if shape is None else understood(rule, shape.schema)
+        if shape is None or told is None:
+            return None
+        named = {name for name, _ in told.columns} | set(rule.object.path[3:])
+        # INVARIANT: in a policy a name means as well the columns that once had it, and a rule means none but today's.
+        return told if all(len(shape.ids((name,)) or ()) == 1 for name in named) else None
 
     def says(self, rule: Rule) -> Rule | None:
         """The same, if a policy can say just that."""
@@ -132,11 +142,15 @@ class Lake:
         return told if told is not None and _readable(told, self.metalake, self.hides(told)) else None
 
     def hides(self, rule: Rule) -> bool:
-        """Whether a rule hides a column, because it cannot be NULL."""
+        """Whether a rule hides a column, because it cannot be shown as NULL."""
         shape = self.shape(table_of(rule))
         if shape is None or not isinstance(rule, Mask) or rule.sql != NOTHING:
             return False
-        return shape.schema.by_path[rule.object.path[3:]].field.required
+        try:
+            bind_mask(parse_mask(NOTHING), shape.schema, shape.schema.by_path[rule.object.path[3:]].field.id)
+        except LanguageError:
+            return True
+        return False
 
     def takes(self, rule: Rule) -> bool:
         """Whether a rule can stand beside the policies of people: which of two masks counts is theirs to say."""
@@ -162,7 +176,7 @@ class PolicyHand:
         self.tx, self.root, self.lake = tx, root, lake
 
     def put(self, rule: Rule, table: int) -> Applied:
-        if self.lake.says(rule) != rule:
+        if self.lake.tables.get(table_of(rule)) != table or self.lake.says(rule) != rule:
             return Applied(Outcome.FAILED, f"{rule.object} is not what it was: plan again")
         name = policy_name(rule)
         record = objects.find(self.tx, self.root, ObjectType.POLICY, name)
