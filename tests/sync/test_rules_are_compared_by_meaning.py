@@ -25,7 +25,7 @@ TEAM = GROUPS[0]
 SAME = PrincipalMap.same_names()
 X_AND_Y = {
     OWN: "x < 10 AND y IN (1, 3)",
-    "postgres": '("x" < 10 AND "y" IN (1, 3))',
+    "postgres": '(X < 10 AND "y" IN (1, 3))',
     "hive": "(y = 1 or y = 3) and `X` < 10",
     "bigquery": "`y` IN (1, 3) AND x < 10",
     "redshift": '("x" < 10) AND ("y" IN (1, 3))',
@@ -55,6 +55,8 @@ def test_one_filter_in_two_dialects_is_no_difference(one: str, other: str) -> No
 def test_a_mask_is_compared_by_what_it_does() -> None:
     hive = Mask(COLUMNS[1], "m", "0", (ANN,), (), "hive")
     assert not differing([masked(COLUMNS[1], "m", "constant(0)", (ANN,))], [hive])
+    nothing = [Mask(COLUMNS[1], "m", "NULL", (ANN,), (), dialect) for dialect in ("hive", OWN)]
+    assert not differing(nothing[:1], nothing[1:])
     other = masked(COLUMNS[1], "m", "constant(1)", (ANN,))
     assert differing([other], [hive]) == {other, hive}
 

@@ -174,6 +174,9 @@ def test_the_same_words_over_columns_of_other_types_are_not_the_same(
     dates = RowFilter(TABLES[0], "r", "x = '2024-01-01'", (ANN,), (), OWN, (("x", "string"),))
     push(here, journal, dates)
     assert not here.may(ANN, TABLES[0], "table.read")
+    texts = RowFilter(TABLES[0], "r", "x < y", (ANN,), (), OWN, (("x", "string"), ("y", "string")))
+    push(here, journal, texts)
+    assert not here.may(ANN, TABLES[0], "table.read")
     longs = RowFilter(TABLES[0], "r", "x = 5", (ANN,), (), OWN, (("x", "long"),))
     assert push(here, journal, longs).complete
     assert [row["x"] for row in here.cells(ANN, TABLES[0])] == [5]

@@ -84,11 +84,11 @@ def compared(sql: str, dialect: str) -> dict[str, str]:
     found: dict[str, str] = {}
     for node in tree.find_all(exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.In, exp.Like):
         constants = list(node.find_all(exp.Literal))
-        if constants and not any(cast.is_type("date") for cast in node.find_all(exp.Cast)):
+        if constants:
             text = any(constant.is_string for constant in constants)
-            found |= dict.fromkeys((c.name for c in node.find_all(exp.Column)), "string" if text else "long")
-        elif constants:
-            found |= dict.fromkeys((c.name for c in node.find_all(exp.Column)), "date")
+            dates = any(cast.is_type("date") for cast in node.find_all(exp.Cast))
+            type = "date" if dates else "string" if text else "long"
+            found |= dict.fromkeys((_said(c.this, dialect) for c in node.find_all(exp.Column)), type)
     return found
 
 
@@ -159,10 +159,14 @@ def _cast(node: exp.Cast) -> exp.Expr:
     return inner if constant and to.this in own else exp.Cast(this=inner, to=to)
 
 
+def _said(name: exp.Identifier, dialect: str) -> str:
+    """A name as its dialect takes it."""
+    folded = dialect == "postgres" and not name.args.get("quoted")
+    return str(name.name).lower() if folded else str(name.name)
+
+
 def _column(name: exp.Identifier, dialect: str, schema: Schema) -> str:
-    said = str(name.name)
-    if dialect == "postgres" and not name.args.get("quoted"):
-        said = said.lower()
+    said = _said(name, dialect)
     alike = [field.name for field in schema.fields if field.name.lower() == said.lower()]
     if dialect in _FOLDS and len(alike) == 1:
         return alike[0]

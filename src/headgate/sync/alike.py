@@ -13,6 +13,7 @@ from headgate.model.schema import Schema, SchemaError
 from headgate.sync.dialects import OWN, schema_of, understood
 from headgate.sync.effective import restricted
 from headgate.sync.facts import Facts, Kind, Principal, RowFilter, Securable
+from headgate.sync.policy_text import NOTHING
 from headgate.sync.restrictions import Rule, rule_name, table_of
 
 Meaning: TypeAlias = tuple[object, ...]
@@ -39,7 +40,9 @@ def _meanings(
     found: dict[Meaning, list[Rule]] = defaultdict(list)
     for rule in facts.restrictions:
         told = understood(rule, schemas[table_of(rule)])
-        words = (rule.dialect, rule.sql) if told is None else (OWN, told.sql)
+        plain = rule if told is None else told
+        # To show nothing is the same in every dialect.
+        words = (OWN if rule.sql == NOTHING else plain.dialect, plain.sql)
         everyone = not rule.to or any(who in facts.everyone or who.kind is not Kind.USER for who in rule.to)
         audience = frozenset(met[rule] & users), everyone
         found[type(rule), rule.object, rule_name(rule.name), words, audience].append(rule)

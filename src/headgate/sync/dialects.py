@@ -65,13 +65,14 @@ def _filter(rule: RowFilter, schema: Schema) -> tuple[str, Columns]:
         return (NO_ROW, ()) if expr == FALSE else filter_text(expr, schema)
     own = schema_of(rule.columns)
     meant, here = _condition(rule.sql, own), _condition(rule.sql, schema)
+    typed = Typed(columns(here), schema).columns
     # INVARIANT: over columns of other types the same words may mean something else; what asks for the request always may.
-    if facts(meant) or spell(meant, own) != spell(here, schema):
+    if facts(meant) or spell(meant, own) != spell(here, schema) or not _kinds(typed) <= _kinds(rule.columns):
         raise ValueError("it means something else here")
     if here == FALSE:
         return NO_ROW, ()
     plain = filter_text(here, schema)
-    return plain if plain[1] else (rule.sql, Typed(columns(here), schema).columns)
+    return plain if plain[1] else (rule.sql, typed)
 
 
 def _mask(rule: Mask, schema: Schema) -> tuple[str, Columns]:
@@ -83,10 +84,17 @@ def _mask(rule: Mask, schema: Schema) -> tuple[str, Columns]:
     own = schema_of(rule.columns)
     meant = bind_mask(parse_mask(rule.sql), own, _column(rule, own))
     here = bind_mask(parse_mask(rule.sql), schema, column)
-    plain = mask_text(here, column, schema)
-    if mask_text(meant, meant.column.field_id, own)[0] != plain[0]:
+    plain, typed = mask_text(here, column, schema), Typed({column}, schema).columns
+    same = mask_text(meant, meant.column.field_id, own)[0] == plain[0]
+    if not same or not _kinds(typed) <= _kinds(rule.columns):
         raise ValueError("it means something else here")
-    return plain if plain[1] else (rule.sql, Typed({column}, schema).columns)
+    return plain if plain[1] else (rule.sql, typed)
+
+
+def _kinds(columns: Columns) -> set[tuple[str, str]]:
+    """Columns with what their types have in common: numbers of one sort compare alike however wide they are."""
+    wide = {"int": "long", "float": "double"}
+    return {(name, wide.get(type, type.partition("(")[0])) for name, type in columns}
 
 
 def _column(rule: Mask, schema: Schema) -> int:
