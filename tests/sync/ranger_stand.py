@@ -60,7 +60,8 @@ class RangerStand(Stand):
             return self.ask("may", user, "create", *path, "brand_new") == "true"
         columns: tuple[tuple[str, ...], ...] = ((),)
         if verb == "read" and kind != "column":
-            columns = (("x",), ("y",)) if kind == "table" else (("x",),)
+            # Who reads a table reads whatever columns it may yet have.
+            columns = (("x",), ("y",), ("brand_new",)) if kind == "table" else (("x",), ("brand_new",))
         return all(self.ask("may", user, _WORDS[verb], *path, *c) == "true" for c in columns)
 
     def cells(self, user: Principal, table: Securable) -> list[Row]:

@@ -53,6 +53,8 @@ class Stand(ABC):
     """Who is in which groups by their names in the world, where that is for others to say."""
     a_word = "INSERT"
     """A word of the system for something that may be done to a table."""
+    tells_columns = True
+    """Whether it tells who may read a table from who may read each of its columns."""
 
     @abstractmethod
     def empty(self) -> None:
@@ -335,6 +337,7 @@ class PostgresStand(Stand):
 class MariaDBStand(Stand):
     """A real MariaDB, asked by trying as the user."""
 
+    tells_columns = False
     asked = (
         "table.read",
         "table.insert",
