@@ -107,6 +107,8 @@ class Store:
     def __init__(self, url: str) -> None:
         self.url = make_url(url)
         self.engine = _engine(url)
+        self._own = threading.local()
+        """Each thread's connection to SQLite for what every request looks up."""
         self._writer = threading.Lock()
         self.written = 0
         """The revision after the last change by this process. Only ever grows: changes run one after the other."""
@@ -118,6 +120,8 @@ class Store:
             self._snapshot = self._counter = self.engine
 
     def close(self) -> None:
+        # Nobody holds them any more, so they are closed.
+        self._own = threading.local()
         self.engine.dispose()
 
     def prepare(self) -> None:
@@ -176,8 +180,22 @@ class Store:
                 with self._counter.connect() as connection:
                     found = connection.exec_driver_sql(text, values).all()
             else:
-                found = _at_once(self.engine, text, [values[name] for name in names])
+                found = self._at_once(text, [values[name] for name in names])
         return tuple(found[0]) if found else None
+
+    def _at_once(self, text: str, values: list[object]) -> list[Any]:
+        """Run a statement on SQLite past SQLAlchemy and its pool, which need several times as long as the statement."""
+        try:
+            connection: Any = getattr(self._own, "connection", None)
+            if connection is None:
+                pooled = self.engine.raw_connection()
+                connection = self._own.connection = pooled.driver_connection
+                pooled.detach()
+            # All rows: a statement that is not at its end would keep its view of the store.
+            return list(connection.execute(text, values).fetchall())
+        except sqlite3.Error as error:
+            self._own.connection = None
+            raise OperationalError(text, None, error) from error
 
     def revision(self) -> int:
         """The revision as it is now, for every process alike."""
@@ -233,19 +251,6 @@ def _prepare_sqlite(connection: Any, _record: Any) -> None:
 def _begin_sqlite(connection: Connection) -> None:
     writes = connection.get_execution_options().get("headgate_write")
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
-
-
-def _at_once(engine: Engine, text: str, values: list[object]) -> list[Any]:
-    """Run a statement on SQLite past SQLAlchemy, which needs ten times as long as the statement itself."""
-    try:
-        connection = engine.raw_connection()
-        try:
-            # All rows: a statement that is not at its end would keep its view of the store.
-            return list(connection.cursor().execute(text, values).fetchall())
-        finally:
-            connection.close()
-    except sqlite3.Error as error:
-        raise OperationalError(text, None, error) from error
 
 
 @contextmanager
