@@ -101,6 +101,16 @@ def clock(connection: Any) -> datetime:
     return datetime.now(UTC)
 
 
+class _Own:
+    """A connection that is closed as soon as nobody holds it, with its thread or with the store."""
+
+    def __init__(self, connection: Any) -> None:
+        self.connection = connection
+
+    def __del__(self) -> None:
+        self.connection.close()
+
+
 class Store:
     """A database of governance state, on SQLite or PostgreSQL."""
 
@@ -120,7 +130,6 @@ class Store:
             self._snapshot = self._counter = self.engine
 
     def close(self) -> None:
-        # Nobody holds them any more, so they are closed.
         self._own = threading.local()
         self.engine.dispose()
 
@@ -186,15 +195,15 @@ class Store:
     def _at_once(self, text: str, values: list[object]) -> list[Any]:
         """Run a statement on SQLite past SQLAlchemy and its pool, which need several times as long as the statement."""
         try:
-            connection: Any = getattr(self._own, "connection", None)
-            if connection is None:
+            own: _Own | None = getattr(self._own, "open", None)
+            if own is None:
                 pooled = self.engine.raw_connection()
-                connection = self._own.connection = pooled.driver_connection
+                own = self._own.open = _Own(pooled.driver_connection)
                 pooled.detach()
             # All rows: a statement that is not at its end would keep its view of the store.
-            return list(connection.execute(text, values).fetchall())
+            return list(own.connection.execute(text, values).fetchall())
         except sqlite3.Error as error:
-            self._own.connection = None
+            self._own.open = None
             raise OperationalError(text, None, error) from error
 
     def revision(self) -> int:
