@@ -54,6 +54,10 @@ class BigQueryServer(StandIn):
         self.bound: dict[tuple[str, str], list[dict[str, Any]]] = {}
         self.rows: dict[tuple[str, str], dict[str, dict[str, Any]]] = {}
         self.on_project: list[dict[str, Any]] = []
+        self.fields: dict[tuple[str, str], list[dict[str, Any]]] = {}
+        """The columns of tables that have others than x and y."""
+        self.privacy: dict[tuple[str, str], dict[str, Any]] = {}
+        """The privacy policies of views."""
         self.version: dict[Any, int] = {}
         self.meddles = 0
         """How often somebody else changes a policy between its reading and its writing."""
@@ -130,6 +134,16 @@ class BigQueryServer(StandIn):
             for name, type in self.tables[dataset].items()
         ]
         return self._page("tables", found, query)
+
+    @on("GET", f"{B}/datasets/{{}}/tables/([^/:]+)")
+    def get_table(self, project: str, dataset: str, table: str, **_: Any) -> Any:
+        key = self._table(dataset, table)
+        plain = [{"name": name, "type": "INTEGER"} for name in ("x", "y")]
+        told: dict[str, Any] = {"type": self.tables[dataset][table], "etag": self._etag(key)}
+        told["schema"] = {"fields": self.fields.get(key, plain)}
+        if key in self.privacy:
+            told["view"] = {"query": "SELECT 1", "privacyPolicy": self.privacy[key]}
+        return told
 
     @on("POST", f"{B}/datasets/{{}}/tables/([^/:]+):getIamPolicy")
     def get_policy(self, project: str, dataset: str, table: str, body: Any, **_: Any) -> Any:

@@ -3,7 +3,7 @@
 A user or service account is a user by its e-mail address, a group is one whose members the directory knows. The words are IAM
 roles, and what a role gives follows from the permissions in it, those of the project's own roles included. Grants on a dataset
 reach everything in it; there are no gates, owners or denials. Bindings of the project itself are shown and never touched.
-Row filters are row access policies; whoever none of them names sees no row.
+Row filters are row access policies; whoever none of them names sees no row. Columns with security of their own are read as hidden.
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,6 +17,7 @@ from headgate.model.privileges import Condition
 from headgate.sync.actions import of, reaches, type_of
 from headgate.sync.capabilities import NO_GATES, Capabilities, Semantics
 from headgate.sync.connectors.bigquery_bindings import Bindings, Project
+from headgate.sync.connectors.bigquery_columns import OF_ITS_OWN
 from headgate.sync.connectors.bigquery_rows import Rows, checked
 from headgate.sync.connectors.bigquery_sight import Sight
 from headgate.sync.connectors.pacing import Pacing
@@ -161,6 +162,8 @@ class _Hand:
                     case RowFilter() if not holds and change.after is not None:
                         # INVARIANT: a filter that is replaced never goes before the other is there.
                         pass
+                    case RowFilter(name=name) if name == OF_ITS_OWN:
+                        answers[number] = Applied(Outcome.UNSUPPORTED, "it belongs to the view")
                     case RowFilter():
                         answers[number] = self._row(fact, holds, together)
                     case _:
