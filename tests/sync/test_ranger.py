@@ -1,6 +1,7 @@
 """What is Ranger's own, judged by its engine: denials, row filters, masks, patterns, policies of others."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from copy import deepcopy
 from typing import Any
 
 import httpx
@@ -186,6 +187,64 @@ def test_filters_of_others_are_read_as_the_engine_applies_them(
     met = restricted(facts)
     for user in USERS:
         assert " AND ".join(sorted(rule.sql for rule in met.get(user, ()))) == rows(ranger, user)
+
+
+def shown_elsewhere(ranger: RangerStand, user: Principal) -> list[str]:
+    """The columns of the orders that a user may read whole, by what is fetched."""
+    facts = ranger.connector.fetch().facts
+    met = restricted(facts).get(user, set())
+    if any(isinstance(rule, RowFilter) and rule.object == ORDERS for rule in met):
+        return []
+    masked = {rule.object for rule in met}
+    return [column.path[3] for column in COLUMNS[:2] if column not in masked]
+
+
+@pytest.fixture
+def patterns(ranger: RangerStand) -> Iterator[None]:
+    """A definition of the service by which filters and masks may be about patterns; Ranger's own has them off."""
+    before = ranger.admin.definition
+    ranger.admin.definition = deepcopy(before)
+    for part in ("dataMaskDef", "rowFilterDef"):
+        for resource in ranger.admin.definition[part]["resources"]:
+            resource["matcherOptions"] = {"wildCard": "true"}
+    ranger.empty()
+    yield
+    ranger.admin.definition = before
+    ranger.empty()
+
+
+@pytest.mark.usefixtures("patterns")
+@pytest.mark.parametrize("path", [["*"], ["x", "y"]])
+def test_a_mask_of_all_columns_is_read_as_one(ranger: RangerStand, path: list[str]) -> None:
+    told = [item(ANN, dataMaskInfo={"dataMaskType": "MASK_NULL"})]
+    theirs(ranger, "all columns", ["sales"], ["orders"], path, policyType=1, dataMaskPolicyItems=told)
+    assert mask(ranger, ANN).startswith("MASK_NULL")
+    assert shown_elsewhere(ranger, ANN) == []
+    answer = ranger.connector.apply([Change(None, Mask(COLUMNS[0], "mine", "x % 2", (ANN,)))])[0]
+    assert "already restricts" in answer.detail
+
+
+@pytest.mark.usefixtures("patterns")
+def test_a_filter_of_all_tables_is_not_read_past(ranger: RangerStand) -> None:
+    told = [item(ANN, rowFilterInfo={"filterExpr": "x > 1"})]
+    theirs(ranger, "all tables", ["sales"], ["*"], policyType=2, rowFilterPolicyItems=told)
+    assert rows(ranger, ANN) == "x > 1"
+    with pytest.raises(IllegalArgument, match="'all tables' restricts by a pattern"):
+        ranger.connector.fetch()
+
+
+@pytest.mark.parametrize("macro", ["{USER}", "{OWNER}"])
+def test_a_restriction_of_whoever_asks_is_for_everyone(ranger: RangerStand, macro: str) -> None:
+    whoever = Principal(Kind.USER, macro)
+    filters = [item(whoever, rowFilterInfo={"filterExpr": "x > 1"})]
+    masks = [item(whoever, dataMaskInfo={"dataMaskType": "MASK_NULL"})]
+    theirs(ranger, "rows", ["sales"], ["orders"], policyType=2, rowFilterPolicyItems=filters)
+    theirs(ranger, "cells", ["sales"], ["orders"], ["x"], policyType=1, dataMaskPolicyItems=masks)
+    if macro == "{USER}":
+        assert rows(ranger, ANN) == "x > 1"
+        assert mask(ranger, ANN).startswith("MASK_NULL")
+    found = ranger.connector.fetch().facts.restrictions
+    assert {(rule.sql, rule.to, rule.exempt) for rule in found} == {("x > 1", (), ()), ("NULL", (), ())}
 
 
 def test_a_restriction_that_holds_only_sometimes_hides_everything(ranger: RangerStand) -> None:

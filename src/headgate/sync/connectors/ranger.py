@@ -265,10 +265,11 @@ class _Sight:
         type = policy.get("policyType") or ACCESS
         about = documents.objects(policy, self.leaves, self.catalog)
         if type in (MASKS, ROWS):
+            if not documents.restricts(type, about):
+                self._hidden(policy)
+                return
             for object in about:
                 self.facts.update(documents.rules(policy, object, self.service.masks))
-            if not about:
-                self._hidden(policy)
         elif type == ACCESS:
             self._allowed(policy, about)
 
@@ -352,11 +353,13 @@ class _Hand:
                 continue
             type = policy.get("policyType") or ACCESS
             about = documents.objects(policy, self.sight.leaves, catalog)
-            simple = documents.is_plain(policy) and not policy.get("policyPriority")
+            exact = type == ACCESS or documents.restricts(type, about)
+            simple = exact and documents.is_plain(policy) and not policy.get("policyPriority")
             if simple and len(about) == 1 and not policy.get("isDenyAllElse"):
                 self.by_place[type, about[0]] = policy
             else:
-                near = {*about, *documents.around(policy, self.sight.leaves, catalog)}
+                around = documents.around(policy, self.sight.leaves, catalog)
+                near = set(about) if exact and type != ACCESS else {*about, *around}
                 self.others.append((type, near, policy))
 
     def make(self, change: Change) -> Applied:
@@ -450,7 +453,7 @@ class _Hand:
         place = (MASKS if isinstance(rule, Mask) else ROWS, object)
         for type, near, policy in self.others:
             # Which of two policies about one object counts is not for a push to decide.
-            if type == place[0] and object in near:
+            if type == place[0] and not near.isdisjoint(object.chain()):
                 raise IllegalArgument(
                     f"policy '{policy['name']}' already restricts {object} in a way of its own"
                 )
