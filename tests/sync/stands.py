@@ -174,12 +174,12 @@ class GravitinoStand(HeadgateStand):
         self.members = {}
         if not hasattr(self, "client"):
             self._build()
-        at = f"/api/metalakes/{self.metalake}"
-        for name in self._call("GET", f"{at}/roles")["names"]:
-            self._call("DELETE", f"{at}/roles/{quote(name, safe='')}")
+        for kind in ("policies", "tags", "roles"):
+            for name in self.call("GET", kind)["names"]:
+                self.call("DELETE", f"{kind}/{quote(name, safe='')}")
         for object in OBJECTS:
             body = {"name": "admin", "type": "user"}
-            self._call("PUT", f"{at}/owners/{object.type}/{'.'.join(object.path)}", body)
+            self.call("PUT", f"owners/{object.type}/{'.'.join(object.path)}", body)
         self.connector = GravitinoConnector(self.client, self.metalake, "gravitino:lake")
 
     def _build(self) -> None:
@@ -207,8 +207,13 @@ class GravitinoStand(HeadgateStand):
             body = {"name": view.path[2], "columns": columns[:1], "representations": said}
             self._call("POST", f"{at}/{view.path[1]}/views", body)
 
-    def _call(self, method: str, path: str, json: Any = None) -> Any:
-        answer = self.client.request(method, path, json=json)
+    def call(self, method: str, path: str, json: Any = None, version: int = 1) -> Any:
+        """A request below the metalake."""
+        return self._call(method, f"/api/metalakes/{self.metalake}/{path}", json, version)
+
+    def _call(self, method: str, path: str, json: Any = None, version: int = 1) -> Any:
+        headers = {"Accept": f"application/vnd.gravitino.v{version}+json"}
+        answer = self.client.request(method, path, json=json, headers=headers)
         assert answer.status_code == 200, answer.text
         return answer.json()
 
