@@ -14,11 +14,12 @@ from headgate.model.objects import ObjectType
 from headgate.model.privileges import Condition
 from headgate.sync.connectors.ranger import RangerConnector
 from headgate.sync.effective import restricted
-from headgate.sync.facts import Facts, Grant, Kind, Known, Mask, Principal, RowFilter, Securable
+from headgate.sync.facts import Facts, Grant, Kind, Known, Mask, Principal, RowFilter, Securable, Tag
 from headgate.sync.journal import Journal
 from headgate.sync.losses import Cause
 from headgate.sync.results import Change, Mode, Outcome
 from headgate.sync.run import undo
+from headgate.sync.translate import Options
 from tests.postgres import free_port
 from tests.sync.ranger_admin import PAGE
 from tests.sync.ranger_stand import SERVICE, RangerStand
@@ -421,6 +422,66 @@ def test_zones_and_restricting_tags_are_refused_rather_than_guessed(ranger: Rang
             ranger.connector.read()
     finally:
         del ranger.admin.service["tagService"]
+
+
+@pytest.fixture
+def tagged(ranger: RangerStand) -> Iterator[list[tuple[dict[str, list[str]], dict[str, Any]]]]:
+    """The tag store of the service."""
+    deny = {"denyPolicyItems": [item(PUBLIC)]}
+    ranger.admin.service["tagService"] = "tags"
+    ranger.admin.other_policies["tags"] = [
+        {"name": "old", "resources": {"tag": {"values": ["EXPIRES_ON"]}}, **deny}
+    ]
+    yield ranger.admin.tags
+    ranger.admin.tags.clear()
+    ranger.admin.other_policies.clear()
+    del ranger.admin.service["tagService"]
+
+
+def at(*names: str) -> dict[str, list[str]]:
+    return {key: [name] for key, name in zip(("database", "table", "column"), names, strict=False)}
+
+
+def test_tags_are_read_from_the_store_and_left_to_others(
+    ranger: RangerStand, tagged: list[Any], journal: Journal
+) -> None:
+    tagged += [
+        (at("sales"), {"type": "PII"}),
+        (at("sales", "orders"), {"type": "PII", "attributes": {"kind": "email"}}),
+        (at("sales", "orders", "x"), {"type": "SECRET"}),
+        (at("sales", "ord*"), {"type": "WIDE"}),
+        (at("h_r"), {"type": "SEASONAL", "validityPeriods": [{"startTime": "2026/01/01 00:00:00"}]}),
+    ]
+    read = ranger.connector.read()
+    assert {fact for fact in read.facts if isinstance(fact, Tag)} == {
+        Tag(SCHEMAS[0], "PII"),
+        Tag(ORDERS, "PII"),
+        Tag(COLUMNS[0], "SECRET"),
+    }
+    for said in ("'WIDE'", "'SEASONAL'", "of the tag 'PII'"):
+        assert any(said in note for note in read.notes)
+    options = Options(tags=True)
+    source = snapshot(READERS.changed([Tag(ORDERS, "zone", "open")]), "ranger")
+    result = ranger.connector.push(source, Mode.OVERWRITE, ranger.names, journal, options)
+    assert [loss.what for loss in result.losses if loss.cause is Cause.TAG] == ["zone"]
+    assert ranger.connector.read().facts.all >= {Tag(ORDERS, "PII")}
+
+
+def test_what_is_tagged_as_expiring_is_hidden_from_everyone(
+    ranger: RangerStand, tagged: list[Any], journal: Journal
+) -> None:
+    expires = {"type": "EXPIRES_ON", "attributes": {"expiry_date": "2020/01/01"}}
+    tagged += [(at("sales", "orders", "x"), expires), (at("h_r"), expires)]
+    rules = set(ranger.connector.read().facts.restrictions)
+    assert rules == {Mask(COLUMNS[0], "EXPIRES_ON", "NULL"), RowFilter(TABLES[2], "EXPIRES_ON", "false")}
+    result = push(ranger, READERS, journal, Mode.OVERWRITE)
+    assert {i.change.before for i in result.items if i.outcome is Outcome.UNSUPPORTED} == rules
+    ranger.admin.other_policies["tags"][0]["isEnabled"] = False
+    assert not ranger.connector.read().facts.restrictions
+    ranger.admin.other_policies["tags"][0]["isEnabled"] = True
+    tagged.append((at("sales", "*s"), expires))
+    with pytest.raises(IllegalArgument, match="'EXPIRES_ON' is on a pattern"):
+        ranger.connector.read()
 
 
 def test_wrong_credentials_and_a_silent_server_are_told(ranger: RangerStand) -> None:
