@@ -7,15 +7,16 @@ import httpx
 import pytest
 
 from headgate.model.errors import HeadgateError
+from headgate.model.privileges import Condition
 from headgate.store.policies import OWN
 from headgate.sync.connectors.gravitino import GravitinoConnector
-from headgate.sync.facts import Securable
+from headgate.sync.facts import Grant, Member, Securable
 from headgate.sync.journal import Journal
 from headgate.sync.names import PrincipalMap
 from headgate.sync.results import Mode
 from tests.sync.stands import GravitinoStand, Stand
-from tests.sync.suite.test_pushes_are_safe import ANN, POLICY
-from tests.sync.worlds import TABLES, snapshot
+from tests.sync.suite.test_pushes_are_safe import ANN, BOB, POLICY
+from tests.sync.worlds import GROUPS, TABLES, snapshot
 
 
 @pytest.fixture
@@ -81,3 +82,16 @@ def test_a_server_without_policies_and_tags_has_none_and_one_that_fails_is_an_er
         status["code"] = 500
         with pytest.raises(HeadgateError, match="500"):
             connector.read()
+
+
+def test_a_denial_through_a_group_of_the_identity_provider_is_no_gain(
+    gravitino: GravitinoStand, journal: Journal
+) -> None:
+    hands = GROUPS[1]
+    denied = Grant(hands, TABLES[2], "MODIFY_TABLE", Condition.DENY)
+    gravitino.members = {BOB: frozenset({hands.name})}
+    facts = POLICY.changed([Member(hands, BOB), denied])
+    result = gravitino.connector.push(snapshot(facts), Mode.MERGE, gravitino.names, journal)
+    assert result.ok
+    assert not result.notes, "who is in the group is the same as in the source"
+    assert not gravitino.may(BOB, TABLES[2], "table.alter")
