@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from headgate.model.objects import ObjectType
 from headgate.sync.connectors.bigquery_bindings import Bindings, Project
 from headgate.sync.connectors.bigquery_columns import kept_back
+from headgate.sync.connectors.bigquery_denials import denials
 from headgate.sync.connectors.bigquery_rows import EVERYONE, Rows
 from headgate.sync.facts import (
     Fact,
@@ -42,6 +43,11 @@ class Sight:
         for who, role in self.project.bindings():
             self._granted(who, self.catalog, role)
             self.notes.add(f"{role} on the project itself reaches everything in it")
+        for denied in denials(self.project):
+            self.facts.update((Known(denied.holder), denied))
+            self.notes.add(
+                f"{denied.privilege} is denied to some: roles that give it are not told as giving it"
+            )
         for object in self._objects():
             self.facts.add(Present(object))
             for who, role in self.bindings.read(object):
