@@ -10,7 +10,7 @@ from headgate.model.errors import HeadgateError
 from headgate.model.privileges import Condition
 from headgate.store.policies import OWN
 from headgate.sync.connectors.gravitino import GravitinoConnector
-from headgate.sync.facts import Grant, Member, Securable
+from headgate.sync.facts import Grant, Member, Owner, Securable
 from headgate.sync.journal import Journal
 from headgate.sync.names import PrincipalMap
 from headgate.sync.results import Mode
@@ -95,3 +95,25 @@ def test_a_denial_through_a_group_of_the_identity_provider_is_no_gain(
     assert result.ok
     assert not result.notes, "who is in the group is the same as in the source"
     assert not gravitino.may(BOB, TABLES[2], "table.alter")
+
+
+def test_what_a_disabled_user_owns_is_nobodys_elsewhere(gravitino: GravitinoStand) -> None:
+    gravitino.call("PUT", "owners/table/lake.sales.orders", {"name": ANN.name, "type": "user"})
+    assert Owner(TABLES[0], ANN) in gravitino.connector.fetch().facts
+
+    class Disabling(httpx.BaseTransport):
+        """A server on which ann is disabled."""
+
+        def handle_request(self, request: httpx.Request) -> httpx.Response:
+            answer = gravitino.client._transport.handle_request(request)
+            if not request.url.path.endswith("/users"):
+                return answer
+            told = answer.json()
+            for user in told["users"]:
+                user["enabled"] = user["name"] != ANN.name
+            return httpx.Response(200, json=told)
+
+    with httpx.Client(transport=Disabling(), base_url="http://headgate", auth=("admin", "x")) as client:
+        facts = GravitinoConnector(client, gravitino.metalake).fetch().facts
+    assert ANN not in facts.principals
+    assert BOB in facts.principals

@@ -89,6 +89,20 @@ def test_a_disabled_user_is_told_and_given_nothing(unity: UnityStand, journal: J
         user["active"] = True
 
 
+def test_what_a_disabled_user_holds_is_nothing_elsewhere(unity: UnityStand, orders: dict[str, Any]) -> None:
+    ann = unity.own(ANN)
+    readers(unity)
+    orders["owner"] = ann.name
+    assert unity.connector.fetch().facts.grants_of[ann]
+    user = unity.server.users[0]
+    user["active"] = False
+    try:
+        assert ann not in unity.connector.fetch().facts.principals
+        assert unity.connector.read().facts.grants_of[ann], "a push still sees what would come alive"
+    finally:
+        user["active"] = True
+
+
 def test_a_user_is_made_only_when_asked_for_and_goes_with_the_undo(
     unity: UnityStand, journal: Journal
 ) -> None:

@@ -86,6 +86,7 @@ class _Sight:
         self.facts: set[Fact] = set()
         self.logs: dict[Principal, ChangeLog] = {}
         self.notes: list[str] = []
+        self.disabled: set[Principal] = set()
 
     def reading(self) -> Reading:
         for kind, field in ((Kind.USER, "users"), (Kind.GROUP, "groups")):
@@ -109,6 +110,7 @@ class _Sight:
     def _principal(self, principal: Principal, entry: dict[str, Any]) -> None:
         if entry.get("enabled") is False:
             self.notes.append(f"{principal} is disabled and may do nothing")
+            self.disabled.add(principal)
             return
         self.facts.add(Known(principal))
         self.logs[principal] = _log(entry)
@@ -154,8 +156,9 @@ class _Sight:
     def _owner(self, object: Securable) -> None:
         name = ObjectRef(self.metalake, object.type, object.path).full_name
         owner = self.rest("GET", "owners", object.type.value, name).get("owner")
-        if owner:
-            self.facts.add(Owner(object, Principal(Kind(owner["type"].lower()), owner["name"])))
+        principal = Principal(Kind(owner["type"].lower()), owner["name"]) if owner else None
+        if principal is not None and principal not in self.disabled:
+            self.facts.add(Owner(object, principal))
 
 
 class _Hand:

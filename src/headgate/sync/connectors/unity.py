@@ -95,7 +95,11 @@ class UnityConnector(Connector):
         return _Sight(self.rest).reading()
 
     def spelled_out(self, facts: Facts) -> Facts:
-        """INVARIANT: MODIFY without SELECT lets nobody do anything here, so it must not elsewhere."""
+        """INVARIANT: what lets nobody do anything here must not elsewhere: MODIFY without SELECT, and what the disabled hold."""
+        unknown = [grant for grant in facts.grants if grant.holder not in facts.known]
+        facts = facts.changed(
+            remove=[*unknown, *(owner for owner in facts.owners if owner.principal not in facts.known)]
+        )
         reads = {(g.holder, g.object) for g in facts.grants if g.privilege == "SELECT"}
         asleep = [
             grant
