@@ -420,6 +420,11 @@ def test_zones_and_restricting_tags_are_refused_rather_than_guessed(ranger: Rang
         ]
         with pytest.raises(IllegalArgument, match="'pii' of 'tags' restricts"):
             ranger.connector.read()
+        ranger.admin.other_policies["tags"] = [
+            {"name": "only", "resources": {"tag": {"values": ["PII"]}}, "isDenyAllElse": True}
+        ]
+        with pytest.raises(IllegalArgument, match="'only' of 'tags' restricts"):
+            ranger.connector.read()
     finally:
         del ranger.admin.service["tagService"]
 

@@ -211,7 +211,7 @@ class _Service:
         tags = self.service.get("tagService")
         for policy in self.rest.pages(f"public/v2/api/service/{quote(tags, safe='')}/policy") if tags else ():
             about = (policy.get("resources") or {}).get("tag") or {}
-            parts = ("denyPolicyItems", "dataMaskPolicyItems", "rowFilterPolicyItems")
+            parts = ("denyPolicyItems", "dataMaskPolicyItems", "rowFilterPolicyItems", "isDenyAllElse")
             if not policy.get("isEnabled", True) or not any(policy.get(part) for part in parts):
                 continue
             if about.get("values") != [EXPIRES] or about.get("isExcludes"):
