@@ -2,11 +2,15 @@
 
 Two things are measured. "java" is the Iceberg library alone: `newScan().planFiles()`, drained. "spark" goes from the SQL
 text to the input partitions of the physical plan: parsing, both loads of the table, planning and grouping; then Spark
-would open files, which forged tables do not have. Both modes must find the same files and make the same partitions.
+would open files, which forged tables do not have. All modes must find the same files and make the same partitions.
+
+Beside a client that plans by itself and one that lets the server plan there is a third, whose server only repeats what the
+server said before (`bench.replay`): the floor, below which no server can bring that client.
 """
 
 from __future__ import annotations
 
+import gc
 import random
 import statistics
 import time
@@ -15,15 +19,16 @@ from contextlib import contextmanager
 from typing import Any
 
 from bench.forge import ForgedTable
+from bench.replay import replaying
 from bench.served import CATALOG, Served
 
 RUNTIME = "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0"
-MODES = {"own": "client", "srv": "server"}
+MODES = {"own": "client", "srv": "server", "replay": "server"}
 
 
 @contextmanager
 def spark_session(server: Served) -> Iterator[Any]:
-    """One session with the same catalog twice: `own` plans by itself, `srv` lets the server plan."""
+    """One session with the same catalog three times, each planned in its own mode."""
     from pyspark.sql import SparkSession
 
     builder = (
@@ -36,26 +41,27 @@ def spark_session(server: Served) -> Iterator[Any]:
         .config("spark.driver.bindAddress", "127.0.0.1")
         .config("spark.log.level", "ERROR")
     )
-    for name, mode in MODES.items():
-        catalog = f"spark.sql.catalog.{name}"
-        builder = (
-            builder.config(catalog, "org.apache.iceberg.spark.SparkCatalog")
-            .config(f"{catalog}.type", "rest")
-            .config(f"{catalog}.uri", server.uri)
-            .config(f"{catalog}.warehouse", CATALOG)
-            .config(f"{catalog}.token", server.token)
-            .config(f"{catalog}.cache-enabled", "false")
-            .config(f"{catalog}.scan-planning-mode", mode)
-        )
-    session = builder.getOrCreate()
-    try:
-        yield session
-    finally:
-        session.stop()
+    with replaying(server.uri) as canned:
+        for name, mode in MODES.items():
+            catalog = f"spark.sql.catalog.{name}"
+            builder = (
+                builder.config(catalog, "org.apache.iceberg.spark.SparkCatalog")
+                .config(f"{catalog}.type", "rest")
+                .config(f"{catalog}.uri", canned if name == "replay" else server.uri)
+                .config(f"{catalog}.warehouse", CATALOG)
+                .config(f"{catalog}.token", server.token)
+                .config(f"{catalog}.cache-enabled", "false")
+                .config(f"{catalog}.scan-planning-mode", mode)
+            )
+        session = builder.getOrCreate()
+        try:
+            yield session
+        finally:
+            session.stop()
 
 
 def spark_cases(session: Any, name: str, table: ForgedTable, repeat: int) -> dict[str, Any]:
-    """The figures of one table: the best milliseconds of each case and mode, and the server's over the client's."""
+    """The figures of one table: the best milliseconds of each case and mode, the server's over the client's, and the floor."""
     found: dict[str, dict[str, list[float]]] = {}
     cases: dict[str, Callable[[str], tuple[int, float]]] = {
         "java_selective": lambda mode: _java(session, mode, name, table),
@@ -65,7 +71,7 @@ def spark_cases(session: Any, name: str, table: ForgedTable, repeat: int) -> dic
     }
     answers = {case: {mode: run(mode)[0] for mode in MODES} for case, run in cases.items()}
     for case, answer in answers.items():
-        assert answer["own"] == answer["srv"], f"{case} of {name}: {answer}"
+        assert len(set(answer.values())) == 1, f"{case} of {name}: {answer}"
     assert answers["java_selective"]["own"] == table.one_percent_files, answers
     assert answers["java_full"]["own"] == table.files, answers
     counted = {mode: _count(session, mode, name) for mode in MODES}
@@ -73,17 +79,25 @@ def spark_cases(session: Any, name: str, table: ForgedTable, repeat: int) -> dic
     order = [(case, mode) for case in cases for mode in MODES for _ in range(repeat)]
     random.shuffle(order)
     for case, mode in order:
+        _cleared(session)
         answer, milliseconds = cases[case](mode)
         assert answer == answers[case][mode], f"{case} of {name}: {answer} instead of {answers[case][mode]}"
         found.setdefault(case, {}).setdefault(mode, []).append(milliseconds)
     row: dict[str, Any] = {}
     for case, times in found.items():
         # The best of each: a busy machine and Java's compiler only ever add.
-        own, srv = min(times["own"]), min(times["srv"])
-        row |= {f"{case}_client_ms": own, f"{case}_server_ms": srv, f"{case}_ratio": srv / own}
+        own, srv, floor = (min(times[mode]) for mode in MODES)
+        row |= {f"{case}_client_ms": own, f"{case}_server_ms": srv, f"{case}_floor_ms": floor}
+        row |= {f"{case}_ratio": srv / own, f"{case}_floor": floor / own}
         medians = {mode: statistics.median(times[mode]) for mode in MODES}
         row[f"{case}_median_ratio"] = medians["srv"] / medians["own"]
     return row
+
+
+def _cleared(session: Any) -> None:
+    """Let go of what earlier runs left behind in Python and Java, so that no run pays for another's memory."""
+    gc.collect()
+    session._jvm.java.lang.System.gc()
 
 
 def _java(session: Any, mode: str, name: str, table: ForgedTable | None) -> tuple[int, float]:

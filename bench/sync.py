@@ -1,8 +1,8 @@
 """How synchronisation grows: ``python -m bench.sync [--grants 100000] [--postgresql URL] [--matrix 10000x100000]``.
 
-Fetches, diffs and pushes that many grants to a Headgate store and, if one is given, to an empty PostgreSQL database; works
-out the access matrix of so many users × objects on Spark, for two systems and their difference; and each with a tenth as
-many before, to see how it grows. `--grants 0` or `--matrix none` leaves one of them out. Prints tables and writes
+Fetches, diffs and pushes that many grants to a Headgate store and to a PostgreSQL server, started for it unless one is
+named; works out the access matrix of so many users × objects on Spark, for two systems and their difference; and each with
+a tenth as many before, to see how it grows. `--grants 0` or `--matrix none` leaves one of them out. Prints tables and writes
 bench/results/sync.json.
 """
 
@@ -11,12 +11,14 @@ import json
 import resource
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import psycopg
 from rich.console import Console
 from rich.table import Table
+from tests.postgres import new_database, running
 
 from headgate.model.objects import ObjectType
 from headgate.model.principals import PrincipalKind
@@ -111,7 +113,17 @@ def measure(make: Callable[[Facts], Connector], facts: Facts, journal: Journal) 
     return times | {"memory_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)}
 
 
-def pushes(grants: int, url: str | None) -> list[dict[str, object]]:
+@contextmanager
+def database(url: str | None) -> Iterator[str]:
+    """The URL of an empty database: the one that is named, or one in a server of the bench's own."""
+    if url is not None:
+        yield url
+        return
+    with running() as server:
+        yield new_database(server)
+
+
+def pushes(grants: int, url: str) -> list[dict[str, object]]:
     found: list[dict[str, object]] = []
     with tempfile.TemporaryDirectory() as folder:
         store = Store(f"sqlite:///{folder}/journal.db")
@@ -122,9 +134,8 @@ def pushes(grants: int, url: str | None) -> list[dict[str, object]]:
             runs: list[tuple[str, Callable[[Facts], Connector], Facts]] = [
                 ("headgate", lambda facts: headgate(folder, facts), spread),
                 ("headgate, one object", lambda facts: headgate(folder, facts), single),
+                ("postgresql", lambda facts: postgresql(url, facts), spread),
             ]
-            if url is not None:
-                runs.append(("postgresql", lambda facts: postgresql(url, facts), spread))
             for target, make, facts in runs:
                 found.append({"target": target, "grants": size, **measure(make, facts, journal)})
         store.close()
@@ -147,20 +158,25 @@ def main() -> None:
     parser.add_argument("--spark-master", default="local[*]")
     parser.add_argument("--spark-memory", default="6g")
     asked = parser.parse_args()
-    found = {
-        "pushes": pushes(asked.grants, asked.postgresql) if asked.grants else [],
-        "matrices": []
-        if asked.matrix == "none"
-        else matrices(asked.matrix, asked.spark_master, asked.spark_memory),
-    }
+    found: dict[str, list[dict[str, object]]] = {"pushes": [], "matrices": []}
+    if asked.grants:
+        with database(asked.postgresql) as url:
+            found["pushes"] = pushes(asked.grants, url)
+    if asked.matrix != "none":
+        found["matrices"] = matrices(asked.matrix, asked.spark_master, asked.spark_memory)
     results = Path(__file__).parent / "results"
     results.mkdir(exist_ok=True)
     (results / "sync.json").write_text(json.dumps(found, indent=2) + "\n")
     for rows in filter(None, found.values()):
-        table = Table(*rows[0])
-        for row in rows:
-            table.add_row(*map(str, row.values()))
+        # One line for each figure: there are more figures than runs.
+        table = Table("", *("" for _ in rows), show_header=False)
+        for figure in rows[0]:
+            table.add_row(figure, *(_said(row[figure]) for row in rows))
         Console().print(table)
+
+
+def _said(figure: object) -> str:
+    return f"{figure:,}" if isinstance(figure, int | float) else str(figure)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import sys
 from collections.abc import MutableMapping
 from typing import Any, Final
 
+import orjson
 import structlog
 
 _SECRETS: Final = (
@@ -23,33 +24,30 @@ def configure(*, json: bool | None = None) -> None:
     """Send the logs of Headgate and of its libraries to standard error in one form; JSON unless it is a terminal."""
     if json is None:
         json = not sys.stderr.isatty()
+    shown: Any = (
+        structlog.processors.JSONRenderer(_json)
+        if json
+        else structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
+    )
+    named: list[Any] = [structlog.stdlib.add_log_level, structlog.stdlib.add_logger_name]
     common: list[Any] = [
-        structlog.contextvars.merge_contextvars,
-        structlog.stdlib.add_log_level,
-        structlog.stdlib.add_logger_name,
-        structlog.stdlib.PositionalArgumentsFormatter(),
-        structlog.stdlib.ExtraAdder(),
         structlog.processors.TimeStamper(fmt="iso", utc=True),
         # Plain tracebacks: pretty ones print local variables, and those hold what was sent.
         structlog.processors.format_exc_info,
-        _uncoloured,
         redacted,
     ]
+    # Every answer is logged, and a record of the standard library's costs as much as finding the answer: our own lines
+    # are written at once, only those of libraries go through it.
     structlog.configure(
-        processors=[*common, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
-        logger_factory=structlog.stdlib.LoggerFactory(),
-        wrapper_class=structlog.stdlib.BoundLogger,
+        processors=[structlog.contextvars.merge_contextvars, *named, *common, shown],
+        logger_factory=_Lines,
+        wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
         cache_logger_on_first_use=True,
-    )
-    shown: Any = (
-        structlog.processors.JSONRenderer()
-        if json
-        else structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
     )
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
-            foreign_pre_chain=common,
+            foreign_pre_chain=[*named, structlog.stdlib.ExtraAdder(), _uncoloured, *common],
             processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, shown],
         )
     )
@@ -61,6 +59,23 @@ def configure(*, json: bool | None = None) -> None:
     for name in ("uvicorn", "uvicorn.error", "uvicorn.access"):
         logging.getLogger(name).handlers = []
         logging.getLogger(name).propagate = True
+
+
+class _Lines:
+    """Writes lines to standard error, each in one piece."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def msg(self, line: str) -> None:
+        sys.stderr.write(line + "\n")
+        sys.stderr.flush()
+
+    debug = info = warning = error = critical = exception = msg
+
+
+def _json(event: Any, **_: Any) -> str:
+    return orjson.dumps(event, default=repr).decode()
 
 
 def _uncoloured(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:

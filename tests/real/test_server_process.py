@@ -129,6 +129,18 @@ def test_several_processes_on_one_port_count_together(tmp_path: Path) -> None:
     assert server.process.returncode == 0
 
 
+@pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="tells what a process loaded on Linux only")
+def test_a_server_loads_no_pandas(tmp_path: Path) -> None:
+    pytest.importorskip("pandas")
+    with running(tmp_path, "--dev", "--workers", "2", "--no-worker") as server:
+        server.must("admin", "POST", "/api/metalakes", {"name": "lake"})
+        parent = server.process.pid
+        children = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
+        loaded = {pid: Path(f"/proc/{pid}/maps").read_text() for pid in (parent, *children)}
+    assert sum("/pyarrow/" in maps for maps in loaded.values()) >= 3
+    assert not any("/pandas/" in maps for maps in loaded.values())
+
+
 def test_the_logs_hold_no_secret(tmp_path: Path) -> None:
     secrets = ["catalog-secret-77", "basic-password-88", "query-secret-99"]
     with running(tmp_path, "--dev") as server:
@@ -150,6 +162,6 @@ def test_the_logs_hold_no_secret(tmp_path: Path) -> None:
             "POST", "/api/metalakes", content=b'{"name": "catalog-secret-77', auth=("admin", "")
         )
     log = server.log.read_text() + server.out.read_text()
-    assert '"route": "/api/metalakes"' in log
+    assert '"route":"/api/metalakes"' in log
     for secret in secrets:
         assert secret not in log

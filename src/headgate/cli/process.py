@@ -79,7 +79,7 @@ def _metrics_folder(settings: Settings) -> Iterator[None]:
 
 def _serve(settings: Settings, listening: socket.socket) -> None:
     config = uvicorn.Config(
-        "headgate.doors.app:from_environment",
+        "headgate.cli.lean:application",
         factory=True,
         workers=settings.workers,
         http=HttpProtocol,

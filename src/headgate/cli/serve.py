@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from headgate.cli.lean import without_pandas
 from headgate.settings import load
 
 Dev = Annotated[
@@ -47,6 +48,7 @@ def serve(
 ) -> None:
     """Start a server. Flags win over HEADGATE_* variables, those over headgate.toml."""
     settings = load(dict(locals()))
+    without_pandas()
     # Only this command needs the server's rooms; the others start faster without them.
     from headgate.cli import process
 

@@ -1,11 +1,11 @@
 """The server: one ASGI application for all doors on one port."""
 
+import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Protocol
 
-import anyio
-import anyio.to_thread
 import msgspec
 import structlog
 
@@ -57,8 +57,7 @@ class Server:
         self.doors = sorted(doors, key=lambda door: -len(door.prefix))
         self.routers = {door.name: Router(door.routes) for door in doors}
         self.metrics = metrics or Metrics()
-        self._threads = threads
-        self._limiter: anyio.CapacityLimiter | None = None
+        self._threads = ThreadPoolExecutor(threads, thread_name_prefix="requests")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -71,7 +70,8 @@ class Server:
             message = await receive()
             stopping = message["type"] == "lifespan.shutdown"
             if stopping:
-                await anyio.to_thread.run_sync(self.steward.close)
+                await asyncio.to_thread(self.steward.close)
+                self._threads.shutdown(wait=False, cancel_futures=True)
             await send({"type": message["type"] + ".complete"})
             if stopping:
                 return
@@ -92,10 +92,8 @@ class Server:
             else:
                 raw = await _body(headers, receive)
                 client = scope.get("client")
-                if self._limiter is None:
-                    self._limiter = anyio.CapacityLimiter(self._threads)
-                answer = await anyio.to_thread.run_sync(
-                    self._serve, door, route, params, scope, headers, raw, client, limiter=self._limiter
+                answer = await asyncio.get_running_loop().run_in_executor(
+                    self._threads, self._serve, door, route, params, scope, headers, raw, client
                 )
         except HeadgateError as error:
             answer = door.error(error)
@@ -138,7 +136,7 @@ class Server:
             answer = result if isinstance(result, Answer) else Answer(result)
             if scope["method"] not in ("GET", "HEAD") and identity is not None:
                 # A caller who sends this number back is never answered from before their own change.
-                answer.headers["Headgate-Revision"] = str(self.steward.kernel.authority().revision)
+                answer.headers["Headgate-Revision"] = str(self.steward.kernel.reached)
             return answer
         except HeadgateError as error:
             if isinstance(error, Unavailable):

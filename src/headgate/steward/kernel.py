@@ -48,6 +48,15 @@ class Kernel:
                     hint="retry later",
                 )
             time.sleep(0.02)
+        return self._at(revision)
+
+    @property
+    def reached(self) -> int:
+        """A revision that is not before anything this process was asked or has changed."""
+        return max(self._authority.revision, self.store.written)
+
+    def _at(self, revision: int) -> Authority:
+        """The authority of the revision that was just read."""
         current = self._authority
         return current if current.revision == revision else self._compile()
 
@@ -137,24 +146,21 @@ class Kernel:
         first = permits[0]
         try:
             with self.store.write(first.identity.user, first.op.name.lower()) as tx:
-                authority = self.authority()
+                authority = self._at(tx.base)
                 for permit in permits:
                     self._still(authority, permit)
                 yield tx
+                for permit in permits:
+                    details = {} if telling is None else telling(permit)
+                    done = _event(
+                        permit.identity, permit.op, permit.ref, tx.revision, allowed=True, **details
+                    )
+                    # INVARIANT: no change without its line in the audit trail, and no line without the change.
+                    audit_log.add(tx.connection, done)
         except Refused as refused:
-            # Kept only now: the audit trail cannot be written while the change holds the store.
+            # Kept only now: the refusal stays, while what the change wrote is taken back.
             self._audit_refusal(refused)
             raise
-        for permit in permits:
-            details = {} if telling is None else telling(permit)
-            self.audit(
-                permit.identity,
-                permit.op,
-                permit.ref,
-                tx.revision or authority.revision,
-                allowed=True,
-                **details,
-            )
 
     def _still(self, authority: Authority, permit: Permit) -> None:
         if authority.revision == permit.authority.revision:

@@ -65,13 +65,19 @@ class Read:
 class Write(Read):
     """One change of the store: tables, journal and revision move together or not at all."""
 
-    def __init__(self, connection: Connection, actor: str, action: str) -> None:
+    def __init__(self, connection: Connection, actor: str, action: str, base: int) -> None:
         super().__init__(connection)
         self.actor = actor
         self.action = action
+        self.base = base
+        """The revision that is changed; no other can come between."""
         self.now = now()
         self.changes: list[Change] = []
-        self.revision: int | None = None
+
+    @property
+    def revision(self) -> int:
+        """The revision of the store once this is committed."""
+        return self.base + 1 if self.changes else self.base
 
     def journal(self, *changes: Change) -> None:
         self.changes.extend(changes)
@@ -102,6 +108,8 @@ class Store:
         self.url = make_url(url)
         self.engine = _engine(url)
         self._writer = threading.Lock()
+        self.written = 0
+        """The revision after the last change by this process. Only ever grows: changes run one after the other."""
         if self.engine.dialect.name == "postgresql":
             self._snapshot: Engine = self.engine.execution_options(isolation_level="REPEATABLE READ")
             self._counter: Engine = self.engine.execution_options(isolation_level="AUTOCOMMIT")
@@ -135,22 +143,23 @@ class Store:
         or decided inside this block still holds when it commits.
         """
         writer = self.engine.execution_options(headgate_write=True)
-        with self._writer, _unavailable(self.url), writer.connect() as connection, connection.begin():
-            revision = connection.execute(select(tables.state.c.revision).with_for_update()).scalar_one()
-            change = Write(connection, actor, action)
-            yield change
-            if change.changes:
-                change.revision = revision + 1
-                connection.execute(update(tables.state).values(revision=change.revision))
-                connection.execute(
-                    insert(tables.journal).values(
-                        revision=change.revision,
-                        at=change.now,
-                        actor=actor,
-                        action=action,
-                        changes=msgspec.json.encode(change.changes),
+        with self._writer:
+            with _unavailable(self.url), writer.connect() as connection, connection.begin():
+                base = connection.execute(select(tables.state.c.revision).with_for_update()).scalar_one()
+                change = Write(connection, actor, action, base)
+                yield change
+                if change.changes:
+                    connection.execute(update(tables.state).values(revision=change.revision))
+                    connection.execute(
+                        insert(tables.journal).values(
+                            revision=change.revision,
+                            at=change.now,
+                            actor=actor,
+                            action=action,
+                            changes=msgspec.json.encode(change.changes),
+                        )
                     )
-                )
+            self.written = change.revision
 
     @contextmanager
     def append(self) -> Iterator[Connection]:

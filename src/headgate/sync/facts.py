@@ -17,6 +17,10 @@ from headgate.model.objects import BESIDE, SCHEMA_SEPARATOR, ObjectType, clip
 from headgate.model.privileges import Condition
 
 
+# Facts come by the hundred thousand and cannot refer to themselves, so Python's collector is not made to go through them
+# again and again: `gc=False`, here and wherever a fact is carried.
+
+
 class Kind(enum.StrEnum):
     """Who can be granted something."""
 
@@ -25,7 +29,7 @@ class Kind(enum.StrEnum):
     ROLE = "role"
 
 
-class Principal(msgspec.Struct, frozen=True, order=True, cache_hash=True):
+class Principal(msgspec.Struct, frozen=True, order=True, cache_hash=True, gc=False):
     """A user, group or role under the name that one system knows."""
 
     kind: Kind
@@ -47,7 +51,7 @@ class Principal(msgspec.Struct, frozen=True, order=True, cache_hash=True):
         return cls(Kind(kind), name)
 
 
-class Securable(msgspec.Struct, frozen=True, order=True, cache_hash=True):
+class Securable(msgspec.Struct, frozen=True, order=True, cache_hash=True, gc=False):
     """An object by type and path below the metalake; the metalake itself has an empty path."""
 
     type: ObjectType
@@ -87,27 +91,27 @@ class Securable(msgspec.Struct, frozen=True, order=True, cache_hash=True):
 ROOT = Securable(ObjectType.METALAKE)
 
 
-class Known(msgspec.Struct, frozen=True, cache_hash=True, tag="known"):
+class Known(msgspec.Struct, frozen=True, cache_hash=True, gc=False, tag="known"):
     """The system knows this principal. A group of `everyone` has every user as a member, present and future."""
 
     principal: Principal
     everyone: bool = False
 
 
-class Present(msgspec.Struct, frozen=True, cache_hash=True, tag="present"):
+class Present(msgspec.Struct, frozen=True, cache_hash=True, gc=False, tag="present"):
     """An object exists. Synchronisation never makes or drops objects."""
 
     object: Securable
 
 
-class Member(msgspec.Struct, frozen=True, cache_hash=True, tag="member"):
+class Member(msgspec.Struct, frozen=True, cache_hash=True, gc=False, tag="member"):
     """A principal is in a group, or holds a role."""
 
     of: Principal
     who: Principal
 
 
-class Grant(msgspec.Struct, frozen=True, cache_hash=True, tag="grant"):
+class Grant(msgspec.Struct, frozen=True, cache_hash=True, gc=False, tag="grant"):
     """A privilege on an object, allowed or denied to a holder; with `option`, the holder may hand it on."""
 
     holder: Principal
@@ -117,7 +121,7 @@ class Grant(msgspec.Struct, frozen=True, cache_hash=True, tag="grant"):
     option: bool = False
 
 
-class Owner(msgspec.Struct, frozen=True, cache_hash=True, tag="owner"):
+class Owner(msgspec.Struct, frozen=True, cache_hash=True, gc=False, tag="owner"):
     """Who owns an object."""
 
     object: Securable
@@ -128,7 +132,7 @@ Columns: TypeAlias = tuple[tuple[str, str], ...]
 """Names of columns, each with its type."""
 
 
-class RowFilter(msgspec.Struct, frozen=True, cache_hash=True, tag="row_filter"):
+class RowFilter(msgspec.Struct, frozen=True, cache_hash=True, gc=False, tag="row_filter"):
     """Rows of a table that the principals `to` see, all but the `exempt`; no `to` means everyone. `sql` is a predicate."""
 
     object: Securable
@@ -142,7 +146,7 @@ class RowFilter(msgspec.Struct, frozen=True, cache_hash=True, tag="row_filter"):
     """The columns that the SQL speaks of, where its dialect needs to know their types."""
 
 
-class Mask(msgspec.Struct, frozen=True, cache_hash=True, tag="mask"):
+class Mask(msgspec.Struct, frozen=True, cache_hash=True, gc=False, tag="mask"):
     """What the principals `to` see instead of a column, all but the `exempt`. `sql` is an expression of the column."""
 
     object: Securable
@@ -154,7 +158,7 @@ class Mask(msgspec.Struct, frozen=True, cache_hash=True, tag="mask"):
     columns: Columns = ()
 
 
-class Tag(msgspec.Struct, frozen=True, cache_hash=True, tag="tag"):
+class Tag(msgspec.Struct, frozen=True, cache_hash=True, gc=False, tag="tag"):
     """A tag on an object."""
 
     object: Securable

@@ -27,7 +27,7 @@ class Outcome(enum.StrEnum):
     FAILED = "failed"
 
 
-class Change(msgspec.Struct, frozen=True):
+class Change(msgspec.Struct, frozen=True, gc=False):
     """One fact made to hold, taken away, or put in place of another of the same key."""
 
     before: Fact | None = None
@@ -44,14 +44,14 @@ class Change(msgspec.Struct, frozen=True):
         return found
 
 
-class Applied(msgspec.Struct, frozen=True):
+class Applied(msgspec.Struct, frozen=True, gc=False):
     """A connector's answer to one change."""
 
     outcome: Outcome
     detail: str = ""
 
 
-class Item(msgspec.Struct, frozen=True):
+class Item(msgspec.Struct, frozen=True, gc=False):
     """One line of a result."""
 
     change: Change
@@ -59,7 +59,7 @@ class Item(msgspec.Struct, frozen=True):
     detail: str = ""
 
 
-class Shift(msgspec.Struct, frozen=True, order=True):
+class Shift(msgspec.Struct, frozen=True, order=True, gc=False):
     """An action that a user gains or loses."""
 
     user: Principal

@@ -36,7 +36,7 @@ from headgate.sync.facts import (
 FORMAT: Final = 1
 
 
-class Privilege(msgspec.Struct, frozen=True, order=True, omit_defaults=True):
+class Privilege(msgspec.Struct, frozen=True, order=True, omit_defaults=True, gc=False):
     """One privilege, allowed or denied: a canonical name, or ``system:WORD`` for one that only its system knows."""
 
     type: str
@@ -44,7 +44,7 @@ class Privilege(msgspec.Struct, frozen=True, order=True, omit_defaults=True):
     grant_option: bool = False
 
 
-class SecurableObject(msgspec.Struct, frozen=True, order=True, omit_defaults=True):
+class SecurableObject(msgspec.Struct, frozen=True, order=True, omit_defaults=True, gc=False):
     """An object and the privileges on it."""
 
     identifier: tuple[str, ...]
