@@ -16,7 +16,6 @@ from headgate.model.errors import IllegalArgument
 from headgate.model.objects import BESIDE, SCHEMA_SEPARATOR, ObjectType, clip
 from headgate.model.privileges import Condition
 
-
 # Facts come by the hundred thousand and cannot refer to themselves, so Python's collector is not made to go through them
 # again and again: `gc=False`, here and wherever a fact is carried.
 
