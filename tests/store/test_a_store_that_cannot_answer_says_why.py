@@ -74,7 +74,7 @@ def test_a_locked_store(tmp_path: Path) -> None:
     with pytest.raises(Unavailable, match="database is locked"), store.write("ann", "test"):
         pass
     assert store.revision() == 0, "reading goes on beside a writer"
-    store.engine.dispose()
+    store.close()
     other.execute("ROLLBACK")
     other.execute("PRAGMA locking_mode=EXCLUSIVE")
     other.execute("BEGIN EXCLUSIVE")

@@ -6,6 +6,7 @@ its binding, and the last row policy goes only by force. Who may do what is answ
 """
 
 from typing import Any
+from urllib.parse import quote
 
 import httpx
 
@@ -32,6 +33,12 @@ _OLD = {
     "roles/bigquery.dataEditor": "WRITER",
     "roles/bigquery.dataOwner": "OWNER",
 }
+
+
+def _denial(point: str, name: str) -> str:
+    return f"policies/{quote(point, safe='')}/denypolicies/{name}"
+
+
 _WHO = {"userByEmail", "groupByEmail", "domain", "specialGroup", "iamMember"}
 
 
@@ -54,6 +61,15 @@ class BigQueryServer(StandIn):
         self.bound: dict[tuple[str, str], list[dict[str, Any]]] = {}
         self.rows: dict[tuple[str, str], dict[str, dict[str, Any]]] = {}
         self.on_project: list[dict[str, Any]] = []
+        self.above = [("project", self.project), ("folder", "12"), ("organization", "34")]
+        self.denied: dict[str, dict[str, list[dict[str, Any]]]] = {}
+        """By what they are attached to the deny policies, by name their rules."""
+        self.closed: set[str] = set()
+        """Those whose deny policies the caller may not see."""
+        self.fields: dict[tuple[str, str], list[dict[str, Any]]] = {}
+        """The columns of tables that have others than x and y."""
+        self.privacy: dict[tuple[str, str], dict[str, Any]] = {}
+        """The privacy policies of views."""
         self.version: dict[Any, int] = {}
         self.meddles = 0
         """How often somebody else changes a policy between its reading and its writing."""
@@ -130,6 +146,16 @@ class BigQueryServer(StandIn):
             for name, type in self.tables[dataset].items()
         ]
         return self._page("tables", found, query)
+
+    @on("GET", f"{B}/datasets/{{}}/tables/([^/:]+)")
+    def get_table(self, project: str, dataset: str, table: str, **_: Any) -> Any:
+        key = self._table(dataset, table)
+        plain = [{"name": name, "type": "INTEGER"} for name in ("x", "y")]
+        told: dict[str, Any] = {"type": self.tables[dataset][table], "etag": self._etag(key)}
+        told["schema"] = {"fields": self.fields.get(key, plain)}
+        if key in self.privacy:
+            told["view"] = {"query": "SELECT 1", "privacyPolicy": self.privacy[key]}
+        return told
 
     @on("POST", f"{B}/datasets/{{}}/tables/([^/:]+):getIamPolicy")
     def get_policy(self, project: str, dataset: str, table: str, body: Any, **_: Any) -> Any:
@@ -228,6 +254,30 @@ class BigQueryServer(StandIn):
             for name, held in self.custom.items()
         ]
         return self._page("roles", found, query)
+
+    @on("POST", "/v1/projects/([^/:]+):getAncestry")
+    def ancestry(self, project: str, **_: Any) -> Any:
+        return {"ancestor": [{"resourceId": {"type": kind, "id": id}} for kind, id in self.above]}
+
+    @on("GET", "/v2/policies/{}/denypolicies")
+    def list_denials(self, point: str, query: dict[str, str], **_: Any) -> Any:
+        self._attached(point)
+        # The rules are left out.
+        found = [{"name": _denial(point, name), "etag": "d"} for name in self.denied.get(point, {})]
+        return self._page("policies", found, query)
+
+    @on("GET", "/v2/policies/{}/denypolicies/{}")
+    def get_denial(self, point: str, name: str, **_: Any) -> Any:
+        self._attached(point)
+        rules = self.denied.get(point, {}).get(name)
+        if rules is None:
+            raise Refusal(404, "NOT_FOUND", f"no policy {name}")
+        return {"name": _denial(point, name), "rules": [{"denyRule": rule} for rule in rules]}
+
+    def _attached(self, point: str) -> None:
+        points = {f"cloudresourcemanager.googleapis.com/{kind}s/{id}" for kind, id in self.above}
+        if point in self.closed or point not in points:
+            raise Refusal(403, "PERMISSION_DENIED", f"iam.denypolicies.list on {point} is needed")
 
     @on("POST", "/v1/projects/([^/:]+):getIamPolicy")
     def project_policy(self, project: str, **_: Any) -> Any:

@@ -86,6 +86,12 @@ class LakeFormationStand(Stand):
         }
         return self.lake.may(self.own(user).name, words.get(verb, "CREATE_TABLE"), *object.path[1:])
 
+    def keep_back(self) -> list[str]:
+        someone = {"DataLakePrincipalIdentifier": self.own(USERS[0]).name}
+        orders = {"Table": {"DatabaseName": "sales", "Name": "orders"}}
+        self.lake.attached = [{"PolicyName": "theirs", "Principal": someone, "Resource": orders}]
+        return []
+
     def sees(self, user: Principal, table: Securable) -> set[str] | None:
         """The predicates of which a row must meet one to be seen; None for all rows."""
         return self.lake.sees(self.own(user).name, *table.path[1:])
@@ -156,7 +162,13 @@ class UnityStand(Stand):
             self.server.add_user(self.own(user).name)
         self.connector = UnityConnector(self.server.client(), "unity:main", self.clock.pacing())
 
+    def keep_back(self) -> list[str]:
+        masked = {"name": "x", "mask": {"function_name": "lake.sales.theirs"}}
+        self.server.objects["table", "lake.sales.orders"]["columns"] = [masked, {"name": "y"}]
+        return ["y"]
+
     def empty(self) -> None:
+        self.server.objects["table", "lake.sales.orders"].pop("columns", None)
         self.server.held.clear()
         self.server.asked.clear()
         self.clock.waits.clear()
@@ -202,6 +214,12 @@ class BigQueryStand(Stand):
         self.server.wipe()
         self.server.asked.clear()
         self.clock.waits.clear()
+
+    def keep_back(self) -> list[str]:
+        tags = {"names": ["projects/1/locations/eu/taxonomies/2/policyTags/3"]}
+        secured = {"name": "x", "type": "INTEGER", "policyTags": tags}
+        self.server.fields["sales", "orders"] = [secured, {"name": "y", "type": "INTEGER"}]
+        return ["y"]
 
     def groups(self, user: Principal) -> set[str]:
         return {f"{name}@groups.example.org" for name in self.members.get(user, ())}

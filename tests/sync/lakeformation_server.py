@@ -49,6 +49,8 @@ class Lake:
         self.held: dict[tuple[str, str], dict[str, bool]] = defaultdict(dict)
         """Permissions, and whether each may be handed on, by principal and resource."""
         self.filters: dict[tuple[str, str, str], dict[str, Any]] = {}
+        self.attached: list[dict[str, Any]] | None = []
+        """The policies of row-level security by what they are attached to; None before there were any."""
         self.busy = 0
         """How many requests are still turned away."""
         self.failing: dict[str, str] = {}
@@ -370,6 +372,13 @@ class Answers(LakeFormationResponse):
     def list_data_cells_filter(self) -> str:
         return self._paged("DataCellsFilters", list(self.lake.filters.values()))
 
+    # -- row-level security --------------------------------------------------------------------------------------
+
+    def list_rls_policy_attachments(self) -> str:
+        if self.lake.attached is None:
+            raise JsonRESTError("UnknownOperationException", "")
+        return self._paged("RLSPolicyAttachments", self.lake.attached)
+
     # -- tags ----------------------------------------------------------------------------------------------------
 
     def get_resource_lf_tags(self) -> str:
@@ -394,7 +403,10 @@ class Answers(LakeFormationResponse):
 def serve() -> ThreadedMotoServer:
     """The server, on a port of its own on loopback. The rules are those of every server of this process."""
     answers = Answers()
-    more = ("CreateDataCellsFilter", "UpdateDataCellsFilter", "DeleteDataCellsFilter")
+    more = (
+        *("CreateDataCellsFilter", "UpdateDataCellsFilter", "DeleteDataCellsFilter"),
+        "ListRLSPolicyAttachments",
+    )
     urls.url_paths.update(dict.fromkeys(urls.url_paths, answers.dispatch))
     urls.url_paths.update({f"{{0}}/{operation}$": answers.dispatch for operation in more})
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)

@@ -47,6 +47,8 @@ class RangerAdmin:
         self.groups = {"public", *itertools.chain.from_iterable(users.values())}
         self.zones: list[dict[str, Any]] = []
         self.other_policies: dict[str, list[dict[str, Any]]] = {}
+        self.tags: list[tuple[dict[str, list[str]], dict[str, Any]]] = []
+        """The tag store: resources by their values, each with a tag."""
         self.refuse_after: int | None = None
         self.ids = itertools.count(1)
         self.version = 1
@@ -187,6 +189,7 @@ class RangerAdmin:
             (r"/service/xusers/(users|groups)", self._people),
             (rf"/service/plugins/policies/download/({name})", self._download),
             (rf"/service/roles/download/({name})", self._download_roles),
+            (r"/service/tags/secure/download/([^/]+)", self._download_tags),
         ):
             found = re.fullmatch(pattern, path)
             if found:
@@ -276,6 +279,24 @@ class RangerAdmin:
         head = {"serviceName": self.service["name"], "serviceId": 1, "policyVersion": self.version}
         return {**head, "policies": policies, "serviceDef": self.definition, "auditMode": "audit-none"}
 
+    def _download_tags(self, _method: str, name: str, query: dict[str, str], _body: Any) -> Any:
+        if name != self.service["name"]:
+            raise Refused(404, f"Service:{name} not found")
+        if int(query.get("lastKnownVersion", -1)) == len(self.tags):
+            raise Refused(304, "")
+        resources = [
+            {
+                "id": n,
+                "serviceName": name,
+                "resourceElements": {k: {"values": v} for k, v in elements.items()},
+            }
+            for n, (elements, _) in enumerate(self.tags, 100)
+        ]
+        head = {"op": "add_or_update", "serviceName": name, "tagVersion": len(self.tags)}
+        tags = {str(n): {"id": n, "owner": 0, **tag} for n, (_, tag) in enumerate(self.tags)}
+        found = {"tags": tags, "serviceResources": resources}
+        return {**head, **found, "resourceToTagIds": {str(n + 100): [n] for n in range(len(self.tags))}}
+
     def _download_roles(self, _method: str, _name: str, query: dict[str, str], _body: Any) -> Any:
         if int(query.get("lastKnownRoleVersion", -1)) == self.role_version:
             raise Refused(304, "")
@@ -325,7 +346,9 @@ class Server:
                 url = urlsplit(self.path)
                 query = {name: values[0] for name, values in parse_qs(url.query).items()}
                 try:
-                    if "/download/" not in url.path and self.headers.get("Authorization") != wanted:
+                    if ("/download/" not in url.path or "/secure/" in url.path) and self.headers.get(
+                        "Authorization"
+                    ) != wanted:
                         raise Refused(401, "Authentication Failed")
                     agent = (self.headers.get("User-Agent") or "").lower()
                     if self.command != "GET" and agent.startswith(_BROWSERS):

@@ -45,6 +45,18 @@ class RangerStand(Stand):
         self.members = {}
         self.admin.clear()
 
+    def keep_back(self) -> list[str]:
+        whoever = {
+            "users": ["{USER}"],
+            "accesses": [{"type": "select"}],
+            "rowFilterInfo": {"filterExpr": "x = 1"},
+        }
+        resources = {"database": {"values": ["sales"]}, "table": {"values": ["orders"]}}
+        policy = {"service": SERVICE, "name": "theirs", "policyType": 2, "resources": resources}
+        body = {**policy, "rowFilterPolicyItems": [whoever]}
+        self.admin.route("POST", "/service/public/v2/api/policy", {}, body)
+        return []
+
     def ask(self, what: str, user: Principal, access: str, *path: str) -> str:
         now = (self.admin.version, self.admin.role_version)
         if now != self.seen:

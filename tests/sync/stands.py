@@ -68,6 +68,10 @@ class Stand(ABC):
         """What the user sees of a table with the rows of `cells.ROWS` in it; here all rows of what they may read."""
         return through_sql(self.readable(user, table), "", {})
 
+    def keep_back(self) -> list[str]:
+        """Keep something of the first table back by means that only the system can judge; the columns that are left."""
+        raise NotImplementedError
+
     def readable(self, user: Principal, table: Securable) -> list[str]:
         """The columns that the user may read."""
         if self.may(user, table, "table.read"):
@@ -195,12 +199,12 @@ class GravitinoStand(HeadgateStand):
         self.members = {}
         if not hasattr(self, "client"):
             self._build()
-        at = f"/api/metalakes/{self.metalake}"
-        for name in self._call("GET", f"{at}/roles")["names"]:
-            self._call("DELETE", f"{at}/roles/{quote(name, safe='')}")
+        for kind in ("policies", "tags", "roles"):
+            for name in self.call("GET", kind)["names"]:
+                self.call("DELETE", f"{kind}/{quote(name, safe='')}")
         for object in OBJECTS:
             body = {"name": "admin", "type": "user"}
-            self._call("PUT", f"{at}/owners/{object.type}/{'.'.join(object.path)}", body)
+            self.call("PUT", f"owners/{object.type}/{'.'.join(object.path)}", body)
         self.connector = GravitinoConnector(self.client, self.metalake, "gravitino:lake")
 
     def _build(self) -> None:
@@ -228,13 +232,23 @@ class GravitinoStand(HeadgateStand):
             body = {"name": view.path[2], "columns": columns[:1], "representations": said}
             self._call("POST", f"{at}/{view.path[1]}/views", body)
 
-    def _call(self, method: str, path: str, json: Any = None) -> Any:
-        answer = self.client.request(method, path, json=json)
+    def call(self, method: str, path: str, json: Any = None, version: int = 1) -> Any:
+        """A request below the metalake."""
+        return self._call(method, f"/api/metalakes/{self.metalake}/{path}", json, version)
+
+    def _call(self, method: str, path: str, json: Any = None, version: int = 1) -> Any:
+        headers = {"Accept": f"application/vnd.gravitino.v{version}+json"}
+        answer = self.client.request(method, path, json=json, headers=headers)
         assert answer.status_code == 200, answer.text
         return answer.json()
 
     def close(self) -> None:
         self.client.close()
+
+    def keep_back(self) -> list[str]:
+        content = {"on": f"{self.metalake}.{'.'.join(TABLES[0].path)}", "to": ["everyone"], "rows": "x = 1"}
+        self.call("POST", "policies", {"name": "theirs", "policyType": "headgate", "content": content})
+        return []
 
     def groups(self, user: Principal) -> frozenset[str]:
         return self.members.get(user, frozenset())
@@ -316,6 +330,11 @@ class PostgresStand(Stand):
         row = self.connection.execute(f"SELECT {' AND '.join(ways)}".encode(), values).fetchone()
         assert row is not None
         return bool(row[0])
+
+    def keep_back(self) -> list[str]:
+        self._run("ALTER TABLE sales.orders ENABLE ROW LEVEL SECURITY")
+        self._run("CREATE POLICY theirs ON sales.orders USING (x = 1)")
+        return []
 
     def cells(self, user: Principal, table: Securable) -> list[Row]:
         """Asked as the user, of real rows."""

@@ -1,14 +1,19 @@
 """What is particular to BigQuery: etags, policies that are replaced whole, conditions, row access policies, roles as permissions."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
+from headgate.model.errors import ConnectionFailed
+from headgate.model.objects import ObjectType
+from headgate.model.privileges import Condition
 from headgate.sync.connectors import bigquery_rows
 from headgate.sync.connectors.bigquery_rows import NO_POLICY
-from headgate.sync.facts import Fact, Facts, Grant, Kind, Known, Principal, RowFilter
+from headgate.sync.facts import Fact, Facts, Grant, Kind, Known, Principal, RowFilter, Securable
 from headgate.sync.journal import Journal
 from headgate.sync.losses import Cause
+from headgate.sync.names import PrincipalMap
 from headgate.sync.results import Change, Mode, Outcome, SyncResult
 from headgate.sync.run import undo
 from tests.sync.cloud_stands import BigQueryStand
@@ -317,3 +322,110 @@ def test_who_is_in_no_row_policy_of_others_sees_no_row_elsewhere_either(bigquery
         RowFilter(TABLES[0], "theirs", "y = 1", (team,), dialect="bigquery"),
         RowFilter(TABLES[0], NO_POLICY, "FALSE", (), (team,), "bigquery"),
     }
+
+
+# -- what columns and views keep back ----------------------------------------------------------------------------
+
+TAG = "projects/1/locations/eu/taxonomies/2/policyTags/3"
+DATA_POLICY = {"name": "projects/1/locations/eu/dataPolicies/p"}
+SECURED = [
+    {"policyTags": {"names": [TAG]}},
+    {"dataPolicies": [DATA_POLICY]},
+    {"dataPolicyList": {"dataPolicies": [DATA_POLICY]}},
+    {"dataGovernanceTagsInfo": {"dataGovernanceTags": {"1/pii": "high"}}},
+    {"type": "RECORD", "fields": [{"name": "inside", "type": "STRING", "policyTags": {"names": [TAG]}}]},
+]
+X = Securable(ObjectType.COLUMN, (*TABLES[0].path, "x"))
+
+
+@pytest.mark.parametrize("mark", SECURED)
+def test_a_column_with_security_of_its_own_is_seen_by_nobody_elsewhere(
+    bigquery: BigQueryStand, stand_of: Callable[[str], Stand], journal: Journal, mark: dict[str, Any]
+) -> None:
+    bigquery.server.access["sales"] = [{"role": VIEWER, "userByEmail": "ann@example.org"}]
+    bigquery.server.fields["sales", "orders"] = [
+        {"name": "x", "type": "STRING", **mark},
+        {"name": "y", "type": "STRING", "policyTags": {"names": []}, "dataGovernanceTagsInfo": {}},
+    ]
+    fetched = bigquery.connector.fetch()
+    assert [(mask.identifier, mask.sql, mask.to) for mask in fetched.masks] == [(X.path, "NULL", ())]
+    assert any("column-level security" in note for note in fetched.properties.values())
+    elsewhere = stand_of("mariadb")
+    names = PrincipalMap({f"user:{bigquery.own(user).name}": elsewhere.own(user).name for user in USERS})
+    elsewhere.connector.push(fetched, Mode.MERGE, names, journal)
+    assert elsewhere.readable(ANN, TABLES[0]) == ["y"]
+    assert elsewhere.readable(ANN, TABLES[1]) == ["x", "y"]
+
+
+def test_a_view_that_gives_out_aggregates_is_not_read_as_one_of_rows(
+    bigquery: BigQueryStand, journal: Journal
+) -> None:
+    bigquery.server.access["sales"] = [{"role": VIEWER, "userByEmail": "ann@example.org"}]
+    threshold = {"aggregationThresholdPolicy": {"threshold": "3", "privacyUnitColumns": ["x"]}}
+    bigquery.server.privacy["sales", "totals"] = threshold
+    fetched = bigquery.connector.fetch()
+    assert [(rule.identifier, rule.sql) for rule in fetched.row_filters] == [(VIEWS[0].path, "FALSE")]
+    result = bigquery.connector.push(snapshot(READS), Mode.OVERWRITE, bigquery.names, journal)
+    assert result.count(Outcome.UNSUPPORTED) == 1
+    assert bigquery.connector.fetch().row_filters == fetched.row_filters
+
+
+# -- what is denied ----------------------------------------------------------------------------------------------
+
+ABOVE = [
+    f"cloudresourcemanager.googleapis.com/{at}" for at in ("projects/lake", "folders/12", "organizations/34")
+]
+
+
+@pytest.mark.parametrize("point", ABOVE)
+@pytest.mark.parametrize("permission", ["tables.getData", "tables.*"])
+def test_what_iam_denies_to_anybody_is_not_told_as_granted(
+    bigquery: BigQueryStand, stand_of: Callable[[str], Stand], journal: Journal, point: str, permission: str
+) -> None:
+    bigquery.server.access["sales"] = [{"role": VIEWER, "userByEmail": "ann@example.org"}]
+    whom = ["principal://goog/subject/ann@example.org", "principalSet://goog/group/team@groups.example.org"]
+    rule = {"deniedPrincipals": whom, "deniedPermissions": [f"bigquery.googleapis.com/{permission}"]}
+    bigquery.server.denied[point] = {"p": [rule]}
+    fetched = bigquery.connector.fetch()
+    assert any(f"{permission} is denied" in note for note in fetched.properties.values())
+    elsewhere = stand_of("mariadb")
+    names = PrincipalMap({str(bigquery.own(user)): elsewhere.own(user).name for user in USERS})
+    elsewhere.connector.push(fetched, Mode.MERGE, names, journal)
+    assert not elsewhere.readable(ANN, TABLES[0])
+    now = bigquery.connector.read().facts
+    assert Grant(bigquery.own(ANN), CATALOG, permission, Condition.DENY) in now
+    assert Grant(bigquery.own(ANN), SCHEMAS[0], VIEWER) in now, (
+        "what is there stays what a push compares with"
+    )
+
+
+def test_what_iam_denies_of_something_else_changes_nothing(bigquery: BigQueryStand) -> None:
+    bigquery.server.access["sales"] = [{"role": VIEWER, "userByEmail": "ann@example.org"}]
+    before = bigquery.connector.fetch().facts
+    everyone = {"deniedPrincipals": ["principalSet://goog/public:all"]}
+    bigquery.server.denied[ABOVE[0]] = {
+        "p": [{**everyone, "deniedPermissions": ["storage.googleapis.com/objects.get"]}],
+        "q": [{**everyone, "deniedPermissions": ["bigquery.googleapis.com/datasets.delete"]}],
+    }
+    after = bigquery.connector.fetch().facts
+    reader = bigquery.own(ANN)
+    assert after.grants_of[reader] == before.grants_of[reader]
+
+
+@pytest.mark.parametrize("point", ABOVE)
+def test_deny_policies_that_cannot_be_read_are_an_error(bigquery: BigQueryStand, point: str) -> None:
+    bigquery.server.closed = {point}
+    with pytest.raises(ConnectionFailed, match=r"deny policies of .* cannot be read"):
+        bigquery.connector.fetch()
+
+
+def test_a_push_leaves_denials_alone(bigquery: BigQueryStand, journal: Journal) -> None:
+    rule = {
+        "deniedPrincipals": ["principalSet://goog/public:all"],
+        "deniedPermissions": ["bigquery.googleapis.com/tables.delete"],
+    }
+    bigquery.server.denied[ABOVE[1]] = {"p": [rule]}
+    result = bigquery.connector.push(snapshot(READS), Mode.OVERWRITE, bigquery.names, journal)
+    left = [item.change.before for item in result.items if item.outcome is Outcome.UNSUPPORTED]
+    assert [fact.privilege for fact in left if isinstance(fact, Grant)] == ["tables.delete"]
+    assert bigquery.may(ANN, TABLES[0], "table.read")

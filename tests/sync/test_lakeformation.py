@@ -1,6 +1,7 @@
 """What is particular to Lake Formation: partial answers, pages, throttling, LF-tags, filters, and who is nobody."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -205,6 +206,68 @@ def test_a_grant_on_tags_is_spelled_out_for_the_objects_that_match(lake: LakeFor
         assert Tag(TABLES[1], "zone", "closed") in facts
     finally:
         lake.aws("lakeformation", "delete_lf_tag", TagKey="zone")
+
+
+def test_a_grant_on_tags_leaves_out_partition_keys_and_columns_of_views_that_do_not_match(
+    lake: LakeFormationStand,
+) -> None:
+    column = [{"Name": "x", "Type": "int"}]
+    made = {"Name": "parts", "StorageDescriptor": {"Columns": column}, "PartitionKeys": [{"Name": "day"}]}
+    lake.aws("glue", "create_table", DatabaseName="sales", TableInput=made)
+    lake.aws("lakeformation", "create_lf_tag", TagKey="zone", TagValues=["open", "closed"])
+    try:
+        tag(lake, {"Database": {"Name": "sales"}}, zone="open")
+        for table, name in (("parts", "day"), ("totals", "x")):
+            place = {"DatabaseName": "sales", "Name": table, "ColumnNames": [name]}
+            tag(lake, {"TableWithColumns": place}, zone="closed")
+        expression = [{"TagKey": "zone", "TagValues": ["open"]}]
+        give(lake, BOB, {"LFTagPolicy": {"ResourceType": "TABLE", "Expression": expression}})
+        held = lake.connector.fetch().facts.grants_of[lake.own(BOB)]
+        parts = {g.object for g in held if g.privilege.startswith("SELECT") and g.object not in TABLES}
+        assert parts == {Securable(ObjectType.COLUMN, ("lake", "sales", "parts", "x"))}
+    finally:
+        lake.aws("lakeformation", "delete_lf_tag", TagKey="zone")
+        lake.aws("glue", "delete_table", DatabaseName="sales", Name="parts")
+
+
+IN_SALES = {"DatabaseName": "sales"}
+
+
+@pytest.mark.parametrize(
+    ("resource", "hidden"),
+    [
+        ({"Table": {**IN_SALES, "Name": "orders"}}, {TABLES[0]}),
+        ({"Table": {**IN_SALES, "TableWildcard": {}}}, {TABLES[0], TABLES[1], VIEWS[0]}),
+        ({"Database": {"Name": "sales"}}, {TABLES[0], TABLES[1], VIEWS[0]}),
+        ({"LFTagPolicy": {"ResourceType": "TABLE", "ExpressionName": "e"}}, {*TABLES, *VIEWS}),
+        ({"AnyResource": {"ResourceType": "TABLE"}}, {*TABLES, *VIEWS}),
+        ({"Table": {**IN_SALES, "Name": "orders", "CatalogId": "999999999999"}}, set()),
+    ],
+)
+def test_what_row_level_security_may_reach_shows_nobody_a_row(
+    lake: LakeFormationStand, resource: dict[str, Any], hidden: set[Securable]
+) -> None:
+    someone = {"DataLakePrincipalIdentifier": lake.own(CY).name}
+    lake.lake.attached = [{"PolicyName": "p", "Principal": someone, "Resource": resource}]
+    fetched = lake.connector.fetch()
+    rules = fetched.facts.restrictions
+    assert {rule.object for rule in rules} == hidden
+    assert {(rule.sql, rule.to) for rule in rules} <= {("false", ())}
+    assert any("row-level policy 'p'" in note for note in fetched.properties.values()) is bool(hidden)
+
+
+def test_row_level_security_is_left_alone_and_an_endpoint_without_it_has_none(
+    lake: LakeFormationStand, journal: Journal
+) -> None:
+    someone = {"DataLakePrincipalIdentifier": lake.own(CY).name}
+    orders = {"Table": {**IN_SALES, "Name": "orders"}}
+    lake.lake.attached = [{"PolicyName": "p", "Principal": someone, "Resource": orders}]
+    result = lake.connector.push(snapshot(EVERYTHING), Mode.OVERWRITE, lake.names, journal)
+    left = [item for item in result.items if item.outcome is Outcome.UNSUPPORTED]
+    assert [item.detail for item in left] == ["row-level security of others is left alone"]
+    assert lake.connector.fetch().facts.restrictions
+    lake.lake.attached = None
+    assert not lake.connector.fetch().facts.restrictions
 
 
 def test_whomever_iam_lets_in_is_nobody_and_is_told(lake: LakeFormationStand) -> None:

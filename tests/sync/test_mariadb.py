@@ -4,13 +4,13 @@ from collections.abc import Callable
 
 import pytest
 
-from headgate.model.errors import ConnectionFailed
+from headgate.model.errors import ConnectionFailed, IllegalArgument
 from headgate.model.objects import ObjectType
 from headgate.sync.connectors.mariadb import Account, MariaDBConnector
 from headgate.sync.facts import Grant, Kind, Known, Member, Present, Principal, Securable
 from headgate.sync.journal import Journal
 from headgate.sync.names import PrincipalMap
-from headgate.sync.results import Mode
+from headgate.sync.results import Change, Mode, Outcome
 from tests.sync.stands import MariaDBStand, Stand
 from tests.sync.suite.test_pushes_are_safe import ANN, POLICY
 from tests.sync.worlds import CATALOG, SCHEMAS, TABLES, snapshot
@@ -42,6 +42,36 @@ def test_a_pattern_of_others_is_seen_as_all_that_it_reaches(maria: MariaDBStand)
     held = {g.object.path[1] for g in maria.connector.read().facts.grants if g.holder == maria.own(ANN)}
     assert held == {"h_r", "hxr"}
     assert any("pattern" in note for note in maria.connector.fetch().properties.values())
+
+
+def test_of_grants_on_patterns_only_the_nearest_counts(maria: MariaDBStand) -> None:
+    maria._run("GRANT SELECT, DELETE ON `h%`.* TO 'ann'@'%'")
+    maria._run("GRANT INSERT ON `h\\_r`.* TO 'ann'@'%'")
+    maria._run("GRANT SELECT, UPDATE ON `sal__`.* TO 'ann'@'%'")
+    maria._run("GRANT SELECT, DELETE ON `sal%`.* TO 'ann'@'%'")
+    assert not maria.may(ANN, TABLES[2], "table.read"), "the grant on the name hides the one on the pattern"
+    now = maria.connector.read().facts
+    held = {(g.object.path[1], g.privilege) for g in now.grants if g.holder == maria.own(ANN)}
+    assert held == {("h_r", "INSERT"), ("hxr", "SELECT"), ("hxr", "DELETE"), ("sales", "SELECT")}
+    answers = maria.connector.apply(
+        [
+            Change(Grant(maria.own(ANN), SCHEMAS[1], "INSERT"), None),
+            Change(None, Grant(maria.own(ANN), SCHEMAS[0], "INSERT")),
+        ]
+    )
+    assert [answer.outcome for answer in answers] == [Outcome.UNSUPPORTED] * 2
+    assert not maria.may(ANN, TABLES[2], "table.read"), "what slept behind it must not come alive"
+
+
+def test_denials_are_refused_rather_than_read_past(maria: MariaDBStand) -> None:
+    place = "WHERE User = 'ann' AND Host = '%'"
+    denied = """JSON_SET(Priv, '$.denies', JSON_ARRAY(JSON_OBJECT('db', 'sales')))"""
+    maria._run(f"UPDATE mysql.global_priv SET Priv = {denied} {place}")
+    try:
+        with pytest.raises(IllegalArgument, match="'ann@%' is denied something"):
+            maria.connector.fetch()
+    finally:
+        maria._run(f"UPDATE mysql.global_priv SET Priv = JSON_REMOVE(Priv, '$.denies') {place}")
 
 
 def test_the_host_belongs_to_the_name(maria: MariaDBStand, journal: Journal) -> None:

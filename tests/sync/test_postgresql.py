@@ -136,6 +136,27 @@ def test_row_level_security_of_others_is_no_row_for_anybody_elsewhere(pg: Postgr
     assert any("row-level security of its own" in note for note in fetched.properties.values())
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        'ALTER POLICY "own rows" ON sales.orders TO PUBLIC',
+        'ALTER POLICY "own rows" ON sales.orders USING (false)',
+        "ALTER POLICY headgate_all_rows ON sales.orders USING (x = 7)",
+        "ALTER POLICY headgate_all_rows ON sales.orders TO CURRENT_USER",
+        "DROP POLICY headgate_all_rows ON sales.orders",
+    ],
+)
+def test_a_filter_that_was_changed_by_hand_is_never_read_as_what_it_was(
+    pg: PostgresStand, journal: Journal, change: str
+) -> None:
+    facts = with_filter(pg, OWN)
+    assert pg.connector.push(snapshot(facts, "postgresql"), Mode.MERGE, pg.names, journal).ok
+    seen = [rows(pg, user) for user in (ANN, BOB)]
+    pg._run(change)
+    assert [rows(pg, user) for user in (ANN, BOB)] != seen
+    assert ("false", ()) in [(rule.sql, rule.to) for rule in pg.connector.fetch().row_filters]
+
+
 def test_what_everyone_holds_is_seen_and_overwritten(pg: PostgresStand, journal: Journal) -> None:
     pg.connector.apply([Change(None, Grant(PUBLIC, TABLES[0], "SELECT"))])
     assert Grant(PUBLIC, TABLES[0], "SELECT") in pg.connector.read().facts
@@ -156,6 +177,29 @@ def test_pushing_a_database_to_itself_changes_nothing(pg: PostgresStand, journal
     )
     plan = pg.connector.plan(pg.connector.fetch(), Mode.MERGE, PrincipalMap.same_names(), journal)
     assert plan.changes == ()
+
+
+def test_what_a_role_gives_only_when_it_is_taken_on_is_not_held(pg: PostgresStand) -> None:
+    """Since 16 each membership says whether it inherits; before, the member did."""
+    ann, role = pg.own(ANN).name, f"reader_{pg.mark}"
+    per_membership = pg.connection.info.server_version >= 160000
+    pg._run(f'CREATE ROLE "{role}"')
+    pg._run(f'ALTER ROLE "{ann}" {"INHERIT" if per_membership else "NOINHERIT"}')
+    try:
+        pg._run(f'GRANT "{role}" TO "{ann}" {"WITH INHERIT FALSE" if per_membership else ""}')
+        for words in (
+            f'CONNECT ON DATABASE "{pg.database}"',
+            "USAGE ON SCHEMA sales",
+            "SELECT ON sales.orders",
+        ):
+            pg._run(f'GRANT {words} TO "{role}"')
+        assert not pg.may(ANN, TABLES[0], "table.read")
+        read = pg.connector.read()
+        assert Grant(Principal(Kind.ROLE, role), TABLES[0], "SELECT") in read.facts
+        assert Member(Principal(Kind.ROLE, role), pg.own(ANN)) not in read.facts
+        assert any("only after SET ROLE" in note for note in read.notes)
+    finally:
+        pg._run(f'ALTER ROLE "{ann}" INHERIT')
 
 
 def test_those_above_all_grants_are_named(pg: PostgresStand) -> None:

@@ -1,6 +1,7 @@
 """What is Ranger's own, judged by its engine: denials, row filters, masks, patterns, policies of others."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from copy import deepcopy
 from typing import Any
 
 import httpx
@@ -13,11 +14,12 @@ from headgate.model.objects import ObjectType
 from headgate.model.privileges import Condition
 from headgate.sync.connectors.ranger import RangerConnector
 from headgate.sync.effective import restricted
-from headgate.sync.facts import Facts, Grant, Kind, Known, Mask, Principal, RowFilter, Securable
+from headgate.sync.facts import Facts, Grant, Kind, Known, Mask, Principal, RowFilter, Securable, Tag
 from headgate.sync.journal import Journal
 from headgate.sync.losses import Cause
 from headgate.sync.results import Change, Mode, Outcome
 from headgate.sync.run import undo
+from headgate.sync.translate import Options
 from tests.postgres import free_port
 from tests.sync.ranger_admin import PAGE
 from tests.sync.ranger_stand import SERVICE, RangerStand
@@ -186,6 +188,64 @@ def test_filters_of_others_are_read_as_the_engine_applies_them(
     met = restricted(facts)
     for user in USERS:
         assert " AND ".join(sorted(rule.sql for rule in met.get(user, ()))) == rows(ranger, user)
+
+
+def shown_elsewhere(ranger: RangerStand, user: Principal) -> list[str]:
+    """The columns of the orders that a user may read whole, by what is fetched."""
+    facts = ranger.connector.fetch().facts
+    met = restricted(facts).get(user, set())
+    if any(isinstance(rule, RowFilter) and rule.object == ORDERS for rule in met):
+        return []
+    masked = {rule.object for rule in met}
+    return [column.path[3] for column in COLUMNS[:2] if column not in masked]
+
+
+@pytest.fixture
+def patterns(ranger: RangerStand) -> Iterator[None]:
+    """A definition of the service by which filters and masks may be about patterns; Ranger's own has them off."""
+    before = ranger.admin.definition
+    ranger.admin.definition = deepcopy(before)
+    for part in ("dataMaskDef", "rowFilterDef"):
+        for resource in ranger.admin.definition[part]["resources"]:
+            resource["matcherOptions"] = {"wildCard": "true"}
+    ranger.empty()
+    yield
+    ranger.admin.definition = before
+    ranger.empty()
+
+
+@pytest.mark.usefixtures("patterns")
+@pytest.mark.parametrize("path", [["*"], ["x", "y"]])
+def test_a_mask_of_all_columns_is_read_as_one(ranger: RangerStand, path: list[str]) -> None:
+    told = [item(ANN, dataMaskInfo={"dataMaskType": "MASK_NULL"})]
+    theirs(ranger, "all columns", ["sales"], ["orders"], path, policyType=1, dataMaskPolicyItems=told)
+    assert mask(ranger, ANN).startswith("MASK_NULL")
+    assert shown_elsewhere(ranger, ANN) == []
+    answer = ranger.connector.apply([Change(None, Mask(COLUMNS[0], "mine", "x % 2", (ANN,)))])[0]
+    assert "already restricts" in answer.detail
+
+
+@pytest.mark.usefixtures("patterns")
+def test_a_filter_of_all_tables_is_not_read_past(ranger: RangerStand) -> None:
+    told = [item(ANN, rowFilterInfo={"filterExpr": "x > 1"})]
+    theirs(ranger, "all tables", ["sales"], ["*"], policyType=2, rowFilterPolicyItems=told)
+    assert rows(ranger, ANN) == "x > 1"
+    with pytest.raises(IllegalArgument, match="'all tables' restricts by a pattern"):
+        ranger.connector.fetch()
+
+
+@pytest.mark.parametrize("macro", ["{USER}", "{OWNER}"])
+def test_a_restriction_of_whoever_asks_is_for_everyone(ranger: RangerStand, macro: str) -> None:
+    whoever = Principal(Kind.USER, macro)
+    filters = [item(whoever, rowFilterInfo={"filterExpr": "x > 1"})]
+    masks = [item(whoever, dataMaskInfo={"dataMaskType": "MASK_NULL"})]
+    theirs(ranger, "rows", ["sales"], ["orders"], policyType=2, rowFilterPolicyItems=filters)
+    theirs(ranger, "cells", ["sales"], ["orders"], ["x"], policyType=1, dataMaskPolicyItems=masks)
+    if macro == "{USER}":
+        assert rows(ranger, ANN) == "x > 1"
+        assert mask(ranger, ANN).startswith("MASK_NULL")
+    found = ranger.connector.fetch().facts.restrictions
+    assert {(rule.sql, rule.to, rule.exempt) for rule in found} == {("x > 1", (), ()), ("NULL", (), ())}
 
 
 def test_a_restriction_that_holds_only_sometimes_hides_everything(ranger: RangerStand) -> None:
@@ -360,8 +420,73 @@ def test_zones_and_restricting_tags_are_refused_rather_than_guessed(ranger: Rang
         ]
         with pytest.raises(IllegalArgument, match="'pii' of 'tags' restricts"):
             ranger.connector.read()
+        ranger.admin.other_policies["tags"] = [
+            {"name": "only", "resources": {"tag": {"values": ["PII"]}}, "isDenyAllElse": True}
+        ]
+        with pytest.raises(IllegalArgument, match="'only' of 'tags' restricts"):
+            ranger.connector.read()
     finally:
         del ranger.admin.service["tagService"]
+
+
+@pytest.fixture
+def tagged(ranger: RangerStand) -> Iterator[list[tuple[dict[str, list[str]], dict[str, Any]]]]:
+    """The tag store of the service."""
+    deny = {"denyPolicyItems": [item(PUBLIC)]}
+    ranger.admin.service["tagService"] = "tags"
+    ranger.admin.other_policies["tags"] = [
+        {"name": "old", "resources": {"tag": {"values": ["EXPIRES_ON"]}}, **deny}
+    ]
+    yield ranger.admin.tags
+    ranger.admin.tags.clear()
+    ranger.admin.other_policies.clear()
+    del ranger.admin.service["tagService"]
+
+
+def at(*names: str) -> dict[str, list[str]]:
+    return {key: [name] for key, name in zip(("database", "table", "column"), names, strict=False)}
+
+
+def test_tags_are_read_from_the_store_and_left_to_others(
+    ranger: RangerStand, tagged: list[Any], journal: Journal
+) -> None:
+    tagged += [
+        (at("sales"), {"type": "PII"}),
+        (at("sales", "orders"), {"type": "PII", "attributes": {"kind": "email"}}),
+        (at("sales", "orders", "x"), {"type": "SECRET"}),
+        (at("sales", "ord*"), {"type": "WIDE"}),
+        (at("h_r"), {"type": "SEASONAL", "validityPeriods": [{"startTime": "2026/01/01 00:00:00"}]}),
+    ]
+    read = ranger.connector.read()
+    assert {fact for fact in read.facts if isinstance(fact, Tag)} == {
+        Tag(SCHEMAS[0], "PII"),
+        Tag(ORDERS, "PII"),
+        Tag(COLUMNS[0], "SECRET"),
+    }
+    for said in ("'WIDE'", "'SEASONAL'", "of the tag 'PII'"):
+        assert any(said in note for note in read.notes)
+    options = Options(tags=True)
+    source = snapshot(READERS.changed([Tag(ORDERS, "zone", "open")]), "ranger")
+    result = ranger.connector.push(source, Mode.OVERWRITE, ranger.names, journal, options)
+    assert [loss.what for loss in result.losses if loss.cause is Cause.TAG] == ["zone"]
+    assert ranger.connector.read().facts.all >= {Tag(ORDERS, "PII")}
+
+
+def test_what_is_tagged_as_expiring_is_hidden_from_everyone(
+    ranger: RangerStand, tagged: list[Any], journal: Journal
+) -> None:
+    expires = {"type": "EXPIRES_ON", "attributes": {"expiry_date": "2020/01/01"}}
+    tagged += [(at("sales", "orders", "x"), expires), (at("h_r"), expires)]
+    rules = set(ranger.connector.read().facts.restrictions)
+    assert rules == {Mask(COLUMNS[0], "EXPIRES_ON", "NULL"), RowFilter(TABLES[2], "EXPIRES_ON", "false")}
+    result = push(ranger, READERS, journal, Mode.OVERWRITE)
+    assert {i.change.before for i in result.items if i.outcome is Outcome.UNSUPPORTED} == rules
+    ranger.admin.other_policies["tags"][0]["isEnabled"] = False
+    assert not ranger.connector.read().facts.restrictions
+    ranger.admin.other_policies["tags"][0]["isEnabled"] = True
+    tagged.append((at("sales", "*s"), expires))
+    with pytest.raises(IllegalArgument, match="'EXPIRES_ON' is on a pattern"):
+        ranger.connector.read()
 
 
 def test_wrong_credentials_and_a_silent_server_are_told(ranger: RangerStand) -> None:

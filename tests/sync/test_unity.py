@@ -1,12 +1,15 @@
 """What is particular to Unity Catalog: a yes that means nothing, rights that sleep, users page by page, owners that stay."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
+from headgate.model.errors import IllegalArgument
 from headgate.sync.facts import Fact, Facts, Grant, Kind, Known, Owner, Principal, Securable
 from headgate.sync.journal import Journal
 from headgate.sync.losses import Cause
+from headgate.sync.names import PrincipalMap
 from headgate.sync.results import Change, Mode, Outcome
 from headgate.sync.run import undo
 from headgate.sync.translate import Options
@@ -86,6 +89,20 @@ def test_a_disabled_user_is_told_and_given_nothing(unity: UnityStand, journal: J
         user["active"] = True
 
 
+def test_what_a_disabled_user_holds_is_nothing_elsewhere(unity: UnityStand, orders: dict[str, Any]) -> None:
+    ann = unity.own(ANN)
+    readers(unity)
+    orders["owner"] = ann.name
+    assert unity.connector.fetch().facts.grants_of[ann]
+    user = unity.server.users[0]
+    user["active"] = False
+    try:
+        assert ann not in unity.connector.fetch().facts.principals
+        assert unity.connector.read().facts.grants_of[ann], "a push still sees what would come alive"
+    finally:
+        user["active"] = True
+
+
 def test_a_user_is_made_only_when_asked_for_and_goes_with_the_undo(
     unity: UnityStand, journal: Journal
 ) -> None:
@@ -151,3 +168,87 @@ def test_the_wait_that_the_server_asks_for_is_kept(unity: UnityStand, journal: J
     unity.server.busy = [{"Retry-After": "3"}]
     assert unity.connector.push(snapshot(READS), Mode.MERGE, unity.names, journal).ok
     assert unity.clock.waits == [3.0]
+
+
+# -- what a hosted server keeps back -----------------------------------------------------------------------------
+
+
+def readers(unity: UnityStand) -> None:
+    held = unity.server.held["catalog", "lake"]
+    held[unity.own(ANN).name] = {"USE CATALOG", "USE SCHEMA", "SELECT"}
+
+
+def pushed_elsewhere(unity: UnityStand, elsewhere: Stand, journal: Journal) -> Stand:
+    names = PrincipalMap({str(unity.own(user)): elsewhere.own(user).name for user in USERS})
+    elsewhere.connector.push(unity.connector.fetch(), Mode.MERGE, names, journal)
+    return elsewhere
+
+
+@pytest.fixture
+def orders(unity: UnityStand) -> Iterator[dict[str, Any]]:
+    """The entry of one table in the server's list, put back afterwards."""
+    entry = unity.server.objects["table", "lake.sales.orders"]
+    before = dict(entry)
+    yield entry
+    entry.clear()
+    entry.update(before)
+    unity.server.attributes = None
+
+
+def test_a_table_with_a_row_filter_of_the_server_shows_nobody_a_row_elsewhere(
+    unity: UnityStand, stand_of: Callable[[str], Stand], orders: dict[str, Any], journal: Journal
+) -> None:
+    readers(unity)
+    orders["row_filter"] = {"function_name": "lake.sales.f", "input_column_names": ["x"]}
+    notes = unity.connector.fetch().properties.values()
+    assert any("lake.sales.orders has a row filter" in note for note in notes)
+    elsewhere = pushed_elsewhere(unity, stand_of("mariadb"), journal)
+    assert not elsewhere.readable(ANN, TABLES[0])
+    assert elsewhere.readable(ANN, TABLES[1])
+
+
+def test_a_column_with_a_mask_of_the_server_is_seen_by_nobody_elsewhere(
+    unity: UnityStand, stand_of: Callable[[str], Stand], orders: dict[str, Any], journal: Journal
+) -> None:
+    readers(unity)
+    orders["columns"] = [{"name": "x"}, {"name": "y", "mask": {"function_name": "lake.sales.m"}}]
+    elsewhere = pushed_elsewhere(unity, stand_of("mariadb"), journal)
+    assert elsewhere.readable(ANN, TABLES[0]) == ["x"]
+    assert elsewhere.readable(ANN, TABLES[1]) == ["x", "y"]
+
+
+@pytest.mark.parametrize(
+    ("place", "hidden"),
+    [
+        (("CATALOG", "lake"), {TABLES[0], TABLES[1], TABLES[2], VIEWS[0]}),
+        (("SCHEMA", "lake.sales"), {TABLES[0], TABLES[1], VIEWS[0]}),
+        (("TABLE", "lake.sales.orders"), {TABLES[0]}),
+    ],
+)
+@pytest.mark.parametrize(
+    "kind", ["POLICY_TYPE_ROW_FILTER", "POLICY_TYPE_COLUMN_MASK", "POLICY_TYPE_OF_TOMORROW"]
+)
+def test_what_a_policy_by_attribute_may_reach_is_hidden(
+    unity: UnityStand, orders: dict[str, Any], place: tuple[str, str], hidden: set[Securable], kind: str
+) -> None:
+    unity.server.attributes = {place: [{"name": "p", "policy_type": kind, "to_principals": ["somebody"]}]}
+    rules = unity.connector.fetch().facts.restrictions
+    assert {rule.object for rule in rules} == hidden
+    assert {(rule.sql, rule.to) for rule in rules} == {("FALSE", ())}
+
+
+def test_a_policy_that_gives_hides_nothing_and_one_that_denies_is_not_read_past(
+    unity: UnityStand, orders: dict[str, Any]
+) -> None:
+    unity.server.attributes = {("SCHEMA", "lake.h_r"): [{"name": "p", "policy_type": "POLICY_TYPE_GRANT"}]}
+    assert not unity.connector.fetch().facts.restrictions
+    unity.server.attributes = {("SCHEMA", "lake.h_r"): [{"name": "p", "policy_type": "POLICY_TYPE_DENY"}]}
+    with pytest.raises(IllegalArgument, match=r"'p' on schema:lake\.h_r denies"):
+        unity.connector.fetch()
+
+
+def test_a_server_without_policies_by_attribute_is_asked_once_for_each_catalog(unity: UnityStand) -> None:
+    unity.connector.fetch()
+    assert [at for _, at in unity.server.asked if "/policies/" in at] == [
+        "/api/2.1/unity-catalog/policies/CATALOG/lake"
+    ]

@@ -2,7 +2,8 @@
 
 It keeps to the server's ways: a page of users tells its own size as the total, `add` is done before `remove`, a change of an
 unknown principal fails after those before it were saved, privileges are not checked against the type of object, and with
-authorization off it says yes and keeps nothing. Who may do what is answered by walking its own tree.
+authorization off it says yes and keeps nothing. Who may do what is answered by walking its own tree. It can be told to be a hosted
+one, which knows policies by attribute; of the open-source one nobody can ask for them.
 """
 
 from collections import defaultdict
@@ -32,6 +33,8 @@ class UnityServer(StandIn):
         super().__init__()
         self.page = 100
         self.authorizes = True
+        self.attributes: dict[tuple[str, str], list[dict[str, Any]]] | None = None
+        """The policies by attribute by type and full name; none, if this is no server that has them."""
         self.users: list[dict[str, Any]] = []
         self.objects: dict[tuple[str, str], dict[str, Any]] = {("metastore", ""): {"name": "metastore"}}
         """By type and full name."""
@@ -112,6 +115,18 @@ class UnityServer(StandIn):
             found, min(int(query.get("max_results", "100")), self.page), query.get("page_token")
         )
         return {field: part, "next_page_token": more}
+
+    # -- policies by attribute -----------------------------------------------------------------------------------
+
+    @on("GET", f"{U}/policies/{{}}/{{}}")
+    def list_policies(self, kind: str, name: str, query: dict[str, str], **_: Any) -> Any:
+        if self.attributes is None:
+            raise Refusal(404, "NOT_FOUND", "no such endpoint")
+        self._known(kind.lower(), name)
+        # A page may be empty and not be the last.
+        if "page_token" not in query:
+            return {"next_page_token": "1"}
+        return {"policies": self.attributes.get((kind, name), [])}
 
     # -- permissions ---------------------------------------------------------------------------------------------
 

@@ -101,12 +101,24 @@ def clock(connection: Any) -> datetime:
     return datetime.now(UTC)
 
 
+class _Own:
+    """A connection that is closed as soon as nobody holds it, with its thread or with the store."""
+
+    def __init__(self, connection: Any) -> None:
+        self.connection = connection
+
+    def __del__(self) -> None:
+        self.connection.close()
+
+
 class Store:
     """A database of governance state, on SQLite or PostgreSQL."""
 
     def __init__(self, url: str) -> None:
         self.url = make_url(url)
         self.engine = _engine(url)
+        self._own = threading.local()
+        """Each thread's connection to SQLite for what every request looks up."""
         self._writer = threading.Lock()
         self.written = 0
         """The revision after the last change by this process. Only ever grows: changes run one after the other."""
@@ -118,6 +130,7 @@ class Store:
             self._snapshot = self._counter = self.engine
 
     def close(self) -> None:
+        self._own = threading.local()
         self.engine.dispose()
 
     def prepare(self) -> None:
@@ -176,8 +189,22 @@ class Store:
                 with self._counter.connect() as connection:
                     found = connection.exec_driver_sql(text, values).all()
             else:
-                found = _at_once(self.engine, text, [values[name] for name in names])
+                found = self._at_once(text, [values[name] for name in names])
         return tuple(found[0]) if found else None
+
+    def _at_once(self, text: str, values: list[object]) -> list[Any]:
+        """Run a statement on SQLite past SQLAlchemy and its pool, which need several times as long as the statement."""
+        try:
+            own: _Own | None = getattr(self._own, "open", None)
+            if own is None:
+                pooled = self.engine.raw_connection()
+                own = self._own.open = _Own(pooled.driver_connection)
+                pooled.detach()
+            # All rows: a statement that is not at its end would keep its view of the store.
+            return list(own.connection.execute(text, values).fetchall())
+        except sqlite3.Error as error:
+            self._own.open = None
+            raise OperationalError(text, None, error) from error
 
     def revision(self) -> int:
         """The revision as it is now, for every process alike."""
@@ -233,19 +260,6 @@ def _prepare_sqlite(connection: Any, _record: Any) -> None:
 def _begin_sqlite(connection: Connection) -> None:
     writes = connection.get_execution_options().get("headgate_write")
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
-
-
-def _at_once(engine: Engine, text: str, values: list[object]) -> list[Any]:
-    """Run a statement on SQLite past SQLAlchemy, which needs ten times as long as the statement itself."""
-    try:
-        connection = engine.raw_connection()
-        try:
-            # All rows: a statement that is not at its end would keep its view of the store.
-            return list(connection.cursor().execute(text, values).fetchall())
-        finally:
-            connection.close()
-    except sqlite3.Error as error:
-        raise OperationalError(text, None, error) from error
 
 
 @contextmanager

@@ -48,6 +48,8 @@ class Plan(msgspec.Struct, frozen=True):
     loses: tuple[Shift, ...]
     bound: Effective
     """The most that anybody may be able to do afterwards."""
+    assumed: frozenset[Fact] = frozenset()
+    """Who is in which group by the source, where the target leaves that to others."""
 
     @property
     def digest(self) -> str:
@@ -119,6 +121,7 @@ def plan(
         shifts(after, before),
         shifts(before, after),
         bound,
+        frozenset(assumed),
     )
 
 

@@ -145,7 +145,8 @@ def _settled(target: Target, push: int, journal: Journal, plan: Plan | None) -> 
         return SyncResult(target.name, Mode(record.mode), push, tuple(items))
     items += [Item(Change(None, fact), Outcome.ALREADY) for fact in plan.already]
     items += [Item(Change(None, fact), Outcome.WIDENS, why) for fact, why in plan.refused]
-    notes = _widened(effective(after, target.capabilities.semantics), plan.bound)
+    # A denial may reach somebody through a group whose members the target does not tell.
+    notes = _widened(effective(after.changed(plan.assumed), target.capabilities.semantics), plan.bound)
     return SyncResult(
         target.name, Mode(record.mode), push, tuple(items), plan.losses, plan.gains, plan.loses, notes
     )

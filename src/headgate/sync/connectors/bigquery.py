@@ -2,14 +2,16 @@
 
 A user or service account is a user by its e-mail address, a group is one whose members the directory knows. The words are IAM
 roles, and what a role gives follows from the permissions in it, those of the project's own roles included. Grants on a dataset
-reach everything in it; there are no gates, owners or denials. Bindings of the project itself are shown and never touched.
-Row filters are row access policies; whoever none of them names sees no row.
+reach everything in it; there are no gates and owners. Bindings of the project itself, and what IAM denies there or above, are shown and
+never touched.
+Row filters are row access policies; whoever none of them names sees no row. Columns with security of their own are read as hidden.
 """
 
 from collections.abc import Iterable, Sequence
 from typing import Final
 
 import httpx
+import msgspec
 
 from headgate.model.errors import ConnectionFailed, HeadgateError, IllegalArgument
 from headgate.model.objects import ObjectType
@@ -17,12 +19,14 @@ from headgate.model.privileges import Condition
 from headgate.sync.actions import of, reaches, type_of
 from headgate.sync.capabilities import NO_GATES, Capabilities, Semantics
 from headgate.sync.connectors.bigquery_bindings import Bindings, Project
+from headgate.sync.connectors.bigquery_columns import OF_ITS_OWN
+from headgate.sync.connectors.bigquery_denials import denied_actions
 from headgate.sync.connectors.bigquery_rows import Rows, checked
 from headgate.sync.connectors.bigquery_sight import Sight
 from headgate.sync.connectors.pacing import Pacing
 from headgate.sync.connectors.rest import Rest
 from headgate.sync.contract import Connector
-from headgate.sync.facts import Grant, Kind, Principal, RowFilter, Securable
+from headgate.sync.facts import Facts, Grant, Kind, Principal, RowFilter, Securable
 from headgate.sync.restrictions import Rule
 from headgate.sync.results import Applied, Change, Outcome
 from headgate.sync.run import Reading
@@ -63,6 +67,7 @@ PREDEFINED: Final = {
     "roles/bigquery.dataOwner": frozenset(_OWNER),
 }
 _LEVELS: Final = (_T.SCHEMA, _T.TABLE, _T.VIEW)
+_UNSURE: Final = " DENIED IN PART"
 
 
 def _natives(roles: dict[str, frozenset[str]]) -> dict[ObjectType, dict[str, frozenset[str]]]:
@@ -126,6 +131,14 @@ class BigQueryConnector(Connector):
     def read(self) -> Reading:
         return Sight(self.project, self.people).reading()
 
+    def spelled_out(self, facts: Facts) -> Facts:
+        """INVARIANT: what somebody is denied here is not told as granted."""
+        denied = denied_actions(facts.grants, _PERMISSIONS)
+        given = self.capabilities.semantics.given
+        touched = [grant for grant in facts.grants if given(grant.object.type, grant.privilege) & denied]
+        unsure = (msgspec.structs.replace(g, privilege=f"{g.privilege}{_UNSURE}") for g in touched)
+        return facts.changed(add=unsure, remove=touched)
+
     def takes(self, rule: Rule) -> bool:
         if not isinstance(rule, RowFilter):
             return False
@@ -161,6 +174,8 @@ class _Hand:
                     case RowFilter() if not holds and change.after is not None:
                         # INVARIANT: a filter that is replaced never goes before the other is there.
                         pass
+                    case RowFilter(name=name) if name == OF_ITS_OWN:
+                        answers[number] = Applied(Outcome.UNSUPPORTED, "it belongs to the view")
                     case RowFilter():
                         answers[number] = self._row(fact, holds, together)
                     case _:

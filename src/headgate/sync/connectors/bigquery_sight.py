@@ -1,11 +1,24 @@
 """A project of BigQuery as facts."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from headgate.model.objects import ObjectType
 from headgate.sync.connectors.bigquery_bindings import Bindings, Project
+from headgate.sync.connectors.bigquery_columns import kept_back
+from headgate.sync.connectors.bigquery_denials import denials
 from headgate.sync.connectors.bigquery_rows import EVERYONE, Rows
-from headgate.sync.facts import Fact, Facts, Grant, Kind, Known, Present, Principal, RowFilter, Securable
+from headgate.sync.facts import (
+    Fact,
+    Facts,
+    Grant,
+    Kind,
+    Known,
+    Mask,
+    Present,
+    Principal,
+    RowFilter,
+    Securable,
+)
 from headgate.sync.run import Reading
 
 _T = ObjectType
@@ -16,7 +29,7 @@ _OPEN = frozenset(
 
 
 class Sight:
-    """Reads everything: datasets, tables and views, who holds which role on each, and their row access policies."""
+    """Reads everything: datasets, tables and views, who holds which role on each, their row access policies, what columns keep back."""
 
     def __init__(self, project: Project, people: frozenset[Principal]) -> None:
         self.project = project
@@ -30,12 +43,19 @@ class Sight:
         for who, role in self.project.bindings():
             self._granted(who, self.catalog, role)
             self.notes.add(f"{role} on the project itself reaches everything in it")
+        for denied in denials(self.project):
+            self.facts.update((Known(denied.holder), denied))
+            self.notes.add(
+                f"{denied.privilege} is denied to some: roles that give it are not told as giving it"
+            )
         for object in self._objects():
             self.facts.add(Present(object))
             for who, role in self.bindings.read(object):
                 self._granted(who, object, role)
             if object.type is _T.TABLE:
                 self._restricted(self.rows.read(object))
+            if object.type is not _T.SCHEMA:
+                self._kept_back(kept_back(self.project, object))
         return Reading(Facts(self.facts), notes=tuple(sorted(self.notes)))
 
     def _objects(self) -> Iterator[Securable]:
@@ -51,6 +71,11 @@ class Sight:
         self.facts.update((Known(who), Grant(who, object, role)))
         if who in _OPEN:
             self.notes.add(f"{object} is open to {who.name} by {role}")
+
+    def _kept_back(self, rules: Iterable[RowFilter | Mask]) -> None:
+        for rule in rules:
+            self.facts.add(rule)
+            self.notes.add(f"{rule.object} has {rule.name}: read as showing nobody anything of it")
 
     def _restricted(self, rules: Iterator[RowFilter]) -> None:
         for rule in rules:

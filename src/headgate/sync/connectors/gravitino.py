@@ -1,12 +1,12 @@
 """Apache Gravitino over its REST API: one metalake.
 
 Privileges are granted to roles only. Who is in a group is known to the identity provider alone, so a group of the source is
-written as the group that the map of principals names, and its members are taken to be the same.
+written as the group that the map of principals names, and its members are taken to be the same. The client must own the metalake:
+to anybody else the server shows a part of its roles, tags and policies.
 """
 
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
-from urllib.parse import quote
 
 import httpx
 import msgspec
@@ -15,9 +15,24 @@ from headgate.model.errors import ConnectionFailed, HeadgateError, NotFound
 from headgate.model.objects import OWNABLE, ObjectRef, ObjectType
 from headgate.model.privileges import Condition, Privilege
 from headgate.sync.capabilities import Capabilities
+from headgate.sync.connectors.gravitino_policies import Policies
+from headgate.sync.connectors.gravitino_rest import NoRoute, Rest
+from headgate.sync.connectors.gravitino_tags import TagHand, tags_of
 from headgate.sync.connectors.headgate import CAPABILITIES as HEADGATE
 from headgate.sync.contract import Connector
-from headgate.sync.facts import Fact, Facts, Grant, Kind, Known, Member, Owner, Present, Principal, Securable
+from headgate.sync.facts import (
+    Fact,
+    Facts,
+    Grant,
+    Kind,
+    Known,
+    Member,
+    Owner,
+    Present,
+    Principal,
+    Securable,
+    Tag,
+)
 from headgate.sync.results import Applied, Change, Outcome
 from headgate.sync.run import Reading
 from headgate.sync.snapshot import ChangeLog
@@ -35,7 +50,6 @@ CAPABILITIES: Final = msgspec.structs.replace(
     dialect=None,
     owners=_OWNED,
     versions=False,
-    tags=frozenset(),
 )
 
 _LEAVES: Final = {
@@ -53,7 +67,7 @@ class GravitinoConnector(Connector):
 
     def __init__(self, client: httpx.Client, metalake: str, name: str | None = None) -> None:
         super().__init__(name or f"gravitino:{metalake}")
-        self.rest = _Rest(client, metalake)
+        self.rest = Rest(client, metalake)
         self.metalake = metalake
 
     @property
@@ -71,64 +85,16 @@ class GravitinoConnector(Connector):
         return [hand.make(change) for change in changes]
 
 
-class NoRoute(HeadgateError):
-    """The server does not know such a request."""
-
-
-class _Rest:
-    """Requests below one metalake; an error answer becomes an error with the server's own words."""
-
-    def __init__(self, client: httpx.Client, metalake: str) -> None:
-        self.client = client
-        self.base = f"/api/metalakes/{_segment(metalake)}"
-
-    def __call__(
-        self, method: str, *parts: str, query: dict[str, str] | None = None, json: Any = None
-    ) -> Any:
-        path = "/".join([self.base, *map(_segment, parts)])
-        headers = {"Accept": "application/vnd.gravitino.v1+json"}
-        try:
-            answer = self.client.request(method, path, params=query, json=json, headers=headers)
-        except httpx.HTTPError as error:
-            raise ConnectionFailed("the server does not answer", hint=str(error), about="sync") from error
-        try:
-            body = answer.json()
-        except ValueError:
-            body = {}
-        if answer.is_error or body.get("code", 0) != 0:
-            told = f"{body.get('type', answer.status_code)}: {body.get('message', answer.reason_phrase)}"
-            if answer.status_code in (404, 405) and not str(body.get("type", "")).startswith("NoSuch"):
-                raise NoRoute(told, about="sync")
-            if answer.status_code == 404:
-                raise NotFound(told, about="sync")
-            raise HeadgateError(told, about="sync")
-        return body
-
-    def listed(self, field: str, *parts: str, **query: str) -> list[Any]:
-        """A whole list, page by page where the server pages."""
-        found: list[Any] = []
-        token: str | None = None
-        while True:
-            body = self("GET", *parts, query=query | ({"pageToken": token} if token else {}))
-            found += body.get(field) or []
-            token = body.get("nextPageToken")
-            if not token:
-                return found
-
-
-def _segment(text: str) -> str:
-    return quote(text, safe="")
-
-
 class _Sight:
     """The facts of one metalake."""
 
-    def __init__(self, rest: _Rest, metalake: str) -> None:
+    def __init__(self, rest: Rest, metalake: str) -> None:
         self.rest = rest
         self.metalake = metalake
         self.facts: set[Fact] = set()
         self.logs: dict[Principal, ChangeLog] = {}
         self.notes: list[str] = []
+        self.disabled: set[Principal] = set()
 
     def reading(self) -> Reading:
         for kind, field in ((Kind.USER, "users"), (Kind.GROUP, "groups")):
@@ -136,15 +102,23 @@ class _Sight:
                 self._principal(Principal(kind, entry["name"]), entry)
         for name in self.rest.listed("names", "roles"):
             self._role(name)
-        for object in self._objects():
+        objects = list(self._objects())
+        for object in objects:
             self.facts.add(Present(object))
             self._owner(object)
         self._owner(Securable(_T.METALAKE))
+        for rule in Policies(self.rest).restrictions(self.metalake, objects):
+            self.facts.add(rule)
+            self.notes.append(f"{rule.object} is under the {rule.name}: read as showing nobody a row")
+        tags, notes = tags_of(self.rest, self.metalake)
+        self.facts |= tags
+        self.notes += notes
         return Reading(Facts(self.facts), self.logs, tuple(sorted(self.notes)))
 
     def _principal(self, principal: Principal, entry: dict[str, Any]) -> None:
         if entry.get("enabled") is False:
             self.notes.append(f"{principal} is disabled and may do nothing")
+            self.disabled.add(principal)
             return
         self.facts.add(Known(principal))
         self.logs[principal] = _log(entry)
@@ -190,19 +164,24 @@ class _Sight:
     def _owner(self, object: Securable) -> None:
         name = ObjectRef(self.metalake, object.type, object.path).full_name
         owner = self.rest("GET", "owners", object.type.value, name).get("owner")
-        if owner:
-            self.facts.add(Owner(object, Principal(Kind(owner["type"].lower()), owner["name"])))
+        principal = Principal(Kind(owner["type"].lower()), owner["name"]) if owner else None
+        if principal is not None and principal not in self.disabled:
+            self.facts.add(Owner(object, principal))
 
 
 class _Hand:
     """Makes changes, one request each."""
 
-    def __init__(self, rest: _Rest, metalake: str) -> None:
+    def __init__(self, rest: Rest, metalake: str) -> None:
         self.rest = rest
         self.metalake = metalake
+        self.tags = TagHand(rest, metalake)
 
     def make(self, change: Change) -> Applied:
         try:
+            if isinstance(change.fact, Tag):
+                why = self.tags.make(change)
+                return Applied(Outcome.UNSUPPORTED, why) if why else Applied(Outcome.APPLIED)
             for fact, holds in ((change.before, False), (change.after, True)):
                 if fact is not None and not (isinstance(fact, Owner) and not holds):
                     answer = self._one(fact, holds)

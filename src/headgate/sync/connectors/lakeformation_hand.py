@@ -8,7 +8,14 @@ from headgate.model.errors import ConnectionFailed, HeadgateError
 from headgate.model.objects import ObjectType
 from headgate.model.privileges import Condition
 from headgate.sync.connectors.aws import Aws, AwsError
-from headgate.sync.connectors.lakeformation_rows import Filter, Filters, filters_of, reached, shows_rows
+from headgate.sync.connectors.lakeformation_rows import (
+    SECURITY,
+    Filter,
+    Filters,
+    filters_of,
+    reached,
+    shows_rows,
+)
 from headgate.sync.connectors.lakeformation_sight import data_cells_filters, granted
 from headgate.sync.connectors.lakeformation_words import Entry, Words
 from headgate.sync.connectors.pacing import Busy
@@ -171,6 +178,8 @@ class Hand:
     def _row_filter(self, change: Change) -> Applied:
         rule = change.fact
         assert isinstance(rule, RowFilter)
+        if rule.name == SECURITY:
+            return Applied(Outcome.UNSUPPORTED, "row-level security of others is left alone")
         try:
             wanted = filters_of(rule) if change.after is not None else []
             why = self._settle(rule.object, rule.name, wanted)

@@ -22,6 +22,8 @@ from headgate.sync.facts import Grant, Kind, Principal, RowFilter, Securable
 
 _T = ObjectType
 
+SECURITY: Final = "row-level security"
+"""Names the filter that stands for policies of row-level security, which are left alone."""
 _NAME: Final = re.compile(r"^(?P<rule>[^|]*)\|(?P<lifted>!)?(?P<who>\*|[^|!*][^|]*)$")
 SHOWS_ROWS: Final = frozenset(
     {w + on for w in ("SELECT", "INSERT", "DELETE", "ALL") for on in ("", " ON ALL TABLES")}

@@ -3,16 +3,18 @@
 from typing import Any, Final, NamedTuple
 
 from headgate.model.objects import SCHEMA_SEPARATOR, ObjectType
-from headgate.sync.connectors.aws import Aws
-from headgate.sync.connectors.lakeformation_rows import Filter, Filters, reached, shows_rows
+from headgate.sync.connectors.aws import Aws, AwsError
+from headgate.sync.connectors.lakeformation_rows import SECURITY, Filter, Filters, reached, shows_rows
 from headgate.sync.connectors.lakeformation_words import Words
-from headgate.sync.facts import Fact, Facts, Grant, Kind, Known, Present, Principal, Securable, Tag
+from headgate.sync.facts import Fact, Facts, Grant, Kind, Known, Present, Principal, RowFilter, Securable, Tag
 from headgate.sync.run import Reading
 
 _T = ObjectType
 
 UNMANAGED: Final = "IAM_ALLOWED_PRINCIPALS"
 """Whomever IAM lets in: a grant to them means that Lake Formation decides nothing."""
+_NO_SUCH_QUESTION: Final = frozenset({"UnknownOperationException", "InvalidAction"})
+"""What an endpoint answers that is older than what it is asked."""
 
 
 def data_cells_filters(aws: Aws, words: Words) -> Filters:
@@ -73,6 +75,7 @@ class Sight:
         self._people()
         tables = self._objects()
         self._grants()
+        self._row_level_security(tables)
         self._tags(tables)
         self._settings()
         return Reading(Facts(self.facts), notes=tuple(sorted(self.notes)))
@@ -127,6 +130,33 @@ class Sight:
             for table in {f.table for f in filters.all}
         }
         self.facts.update(filters.rules(passing))
+
+    def _row_level_security(self, tables: list[Securable]) -> None:
+        """INVARIANT: whom a row-level policy is for, and what it shows them, is not known: nobody is taken to see a row."""
+        try:
+            attached = self.aws.all(
+                "lakeformation", "list_rls_policy_attachments", "RLSPolicyAttachments", MaxResults=100
+            )
+        except AwsError as error:
+            if error.code not in _NO_SUCH_QUESTION:
+                raise
+            return
+        for entry in attached:
+            ((kind, body),) = entry["Resource"].items()
+            if body.get("CatalogId", body.get("Id", self.account)) != self.account:
+                continue
+            place: tuple[str, ...] = self.words.catalog.path
+            if kind in ("Table", "TableWithColumns"):
+                named = () if body.get("TableWildcard") is not None else (body["Name"],)
+                place = (*place, body["DatabaseName"], *named)
+            elif kind == "Database":
+                place = (*place, body["Name"])
+            for table in tables:
+                if table.path[: len(place)] == place:
+                    self.facts.add(RowFilter(table, SECURITY, "false"))
+                    self.notes.append(
+                        f"{table} has the row-level policy '{entry['PolicyName']}': no row is read"
+                    )
 
     def _tags(self, tables: list[Securable]) -> None:
         if not self.aws.all("lakeformation", "list_lf_tags", "LFTags", CatalogId=self.account):

@@ -42,9 +42,13 @@ class _Tagged:
     def __init__(self, facts: Facts) -> None:
         self.facts = facts
         self.own: dict[Securable, dict[str, str]] = defaultdict(dict)
+        self.columns: dict[tuple[str, ...], set[Securable]] = defaultdict(set)
+        """By the path of their table the columns that have tags of their own."""
         for fact in facts:
             if isinstance(fact, Tag):
                 self.own[fact.object][fact.name] = fact.value
+                if fact.object.type is _T.COLUMN:
+                    self.columns[fact.object.path[:3]].add(fact.object)
 
     def tags(self, object: Securable) -> dict[str, str]:
         above = object.parent()
@@ -69,7 +73,8 @@ class _Tagged:
         for object in self.facts.present:
             if object.type in (_T.TABLE, _T.VIEW):
                 columns = self.facts.children.get(object, [])
-                if meets(object) and all(map(meets, columns)):
+                # Partition keys, and columns of views, are known by their tags alone.
+                if meets(object) and all(map(meets, (*columns, *self.columns[object.path]))):
                     yield object, permission
                 elif permission in ("SELECT", "ALL"):
                     yield from ((column, "SELECT") for column in columns if meets(column))

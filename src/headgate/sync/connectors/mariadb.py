@@ -5,6 +5,7 @@ push grants to the accounts themselves. Grants on a database reach everything in
 """
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
@@ -191,6 +192,11 @@ class _Sight:
             told = msgspec.json.decode(row["Priv"])
             access = int(told.get("access", 0))
             name, host = row["User"], row["Host"]
+            if told.get("denies"):
+                raise IllegalArgument(
+                    f"'{name}@{host}' is denied something",
+                    hint="a server with denials cannot be synchronised",
+                )
             if name == "PUBLIC" and told.get("is_role"):
                 self.who[name, host] = PUBLIC
             elif told.get("is_role"):
@@ -244,6 +250,7 @@ class _Sight:
                 self.facts.add(Present(Securable(_T.FUNCTION, (*self.schemas[row["s"]].path, row["r"]))))
 
     def _databases(self) -> None:
+        found: dict[tuple[str, str, str], dict[str, list[str]]] = defaultdict(dict)
         for row in self._rows("SELECT * FROM mysql.db"):
             words = [word for column, word in _DB_COLUMNS.items() if row.get(column) == "Y"]
             if row.get("Grant_priv") == "Y":
@@ -253,7 +260,13 @@ class _Sight:
             if len(matched) != 1 or _escaped(matched[0]) != pattern:
                 self.notes.append(f"'{row['User']}@{row['Host']}' has grants on the pattern '{pattern}'")
             for name in matched:
-                self._granted(row, self.schemas[name], words)
+                found[row["User"], row["Host"], name][pattern] = words
+        for (user, host, name), rows in found.items():
+            # INVARIANT: of several rows the server takes the nearest alone; where that is not the name itself, what all give.
+            nearest = rows.get(_escaped(name))
+            every = [nearest] if nearest is not None else list(rows.values())
+            words = [word for word in every[0] if all(word in other for other in every)]
+            self._granted({"User": user, "Host": host}, self.schemas[name], words)
 
     def _tables(self) -> None:
         for row in self._rows("SELECT Host, User, Db, Table_name, Table_priv FROM mysql.tables_priv"):
@@ -322,6 +335,8 @@ class _Hand:
                     self._revoke(f"REVOKE {self._who(of_)} FROM {self._who(who)}")
             case Grant(_, _, _, Condition.DENY):
                 return Applied(Outcome.UNSUPPORTED, "there is no deny")
+            case Grant(holder, object) if object.type is _T.SCHEMA and self._beside(holder, object.path[1]):
+                return Applied(Outcome.UNSUPPORTED, "a grant on a pattern would sleep or come alive by it")
             case Grant():
                 self._grant(fact, holds)
             case _:
@@ -341,6 +356,14 @@ class _Hand:
         if not self._revoke(f"REVOKE {word} ON {_on(object, escape=True)} FROM {holder}"):
             # Grants that were made without escaping a wildcard are kept under the name as it was typed.
             self._revoke(f"REVOKE {word} ON {_on(object, escape=False)} FROM {holder}")
+
+    def _beside(self, holder: Principal, schema: str) -> bool:
+        """Whether the holder has a grant on a pattern too: it counts only as long as there is none on the name itself."""
+        name, _, host = holder.name.rpartition("@") if holder.kind is Kind.USER else (holder.name, "", "")
+        with self.connection.cursor() as cursor:
+            cursor.execute("SELECT Db FROM mysql.db WHERE User = %s AND Host = %s", (name, host))
+            patterns = {_text(row["Db"]) for row in cursor.fetchall()}
+        return any(_matches(pattern, schema) for pattern in patterns - {schema, _escaped(schema)})
 
     def _revoke(self, statement: str) -> bool:
         """Whether there was something to revoke."""

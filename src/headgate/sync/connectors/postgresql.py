@@ -20,6 +20,7 @@ from headgate.model.objects import SCHEMA_SEPARATOR, ObjectType
 from headgate.model.privileges import Condition
 from headgate.sync.actions import of
 from headgate.sync.capabilities import CATALOG_GATE_ON_SCHEMAS, Capabilities, Semantics
+from headgate.sync.connectors.postgresql_rows import FOREIGN, OPEN, POLICIES, PUBLIC, row_filters
 from headgate.sync.contract import Connector
 from headgate.sync.facts import (
     Fact,
@@ -85,12 +86,6 @@ CAPABILITIES: Final = Capabilities(
     dialect="postgres",
 )  # fmt: skip
 
-PUBLIC: Final = Principal(Kind.GROUP, "PUBLIC")
-_OPEN: Final = "headgate_all_rows"
-"""The permissive policy without which restrictive ones would hide every row from everyone."""
-_FOREIGN: Final = "row level security"
-"""Stands for policies of others, of which only this is certain: not all rows are for everyone."""
-
 
 class PostgresConnector(Connector):
     """One database over one connection per call; a batch is one transaction."""
@@ -138,7 +133,7 @@ _ROLES = """
 SELECT oid, rolname, rolcanlogin, rolsuper OR rolbypassrls AS above, rolinherit FROM pg_roles
 WHERE rolname NOT LIKE 'pg\\_%'"""
 _MEMBERS = """
-SELECT r.rolname AS of, m.rolname AS who, m.rolinherit AS inherits
+SELECT r.rolname AS of, m.rolname AS who, coalesce((to_jsonb(a) ->> 'inherit_option')::bool, m.rolinherit) AS inherits
 FROM pg_auth_members a JOIN pg_roles r ON r.oid = a.roleid JOIN pg_roles m ON m.oid = a.member"""
 _SCHEMAS = """
 SELECT n.oid, n.nspname, n.nspowner, n.nspacl FROM pg_namespace n
@@ -279,31 +274,9 @@ class _Sight:
                 self._granted(found[oid], grantee, word, option)
 
     def _policies(self, relations: dict[int, Securable]) -> None:
-        query = (
-            "SELECT c.oid, p.polname, p.polpermissive, pg_get_expr(p.polqual, p.polrelid),"
-            " obj_description(p.oid, 'pg_policy') FROM pg_class c LEFT JOIN pg_policy p ON p.polrelid = c.oid"
-            f" WHERE c.relrowsecurity AND {_KINDS}"
-        )
-        for oid, name, permissive, qual, comment in self._rows(query):
-            if oid not in relations or (name == _OPEN and permissive):
-                continue
-            rule = None if permissive or comment is None else _rule(relations[oid], name, comment, qual)
-            if rule is None:
-                self.notes.append(f"{relations[oid]} has row-level security of its own ('{name}')")
-                rule = RowFilter(relations[oid], _FOREIGN, "false")
-            self.facts.add(rule)
-
-
-def _rule(table: Securable, name: str, comment: str, qual: str) -> RowFilter | None:
-    """The filter that a comment tells of, if the policy is still the one that was written."""
-    try:
-        told = json.loads(comment)["headgate"]
-        if told["qual"] != qual:
-            return None
-        to, exempt = (tuple(map(Principal.parse, told[part])) for part in ("to", "exempt"))
-        return RowFilter(table, name, told["sql"], to, exempt)
-    except (ValueError, KeyError, TypeError, IllegalArgument):
-        return None
+        rules, notes = row_filters(self._rows(POLICIES.format(kinds=_KINDS)), relations)
+        self.facts.update(rules)
+        self.notes += notes
 
 
 _ON: Final = {
@@ -468,7 +441,7 @@ class _Hand:
     # -- rows ----------------------------------------------------------------------------------------------------
 
     def _filter(self, rule: RowFilter, holds: bool) -> Applied | None:
-        if rule.name == _FOREIGN:
+        if rule.name == FOREIGN:
             return Applied(Outcome.UNSUPPORTED, "row-level security of others is left alone")
         table = self._on(rule.object)
         if not holds:
@@ -479,7 +452,7 @@ class _Hand:
         if any(not own for own in others.values()):
             return Applied(Outcome.UNSUPPORTED, "the table has row-level security of its own")
         if not others:
-            self._run("CREATE POLICY {} ON {} USING (true)", sql.Identifier(_OPEN), table)
+            self._run("CREATE POLICY {} ON {} USING (true)", sql.Identifier(OPEN), table)
             self._run("ALTER TABLE {} ENABLE ROW LEVEL SECURITY", table)
             self._run("ALTER TABLE {} FORCE ROW LEVEL SECURITY", table)
         condition = sql.SQL("({})").format(sql.SQL(_expression(rule.sql)))
@@ -506,14 +479,14 @@ class _Hand:
             "SELECT p.polname, p.polname = %s OR starts_with(obj_description(p.oid, 'pg_policy'), %s)"
             " FROM pg_policy p JOIN pg_class c ON c.oid = p.polrelid JOIN pg_namespace n ON n.oid = c.relnamespace"
             " WHERE n.nspname = %s AND c.relname = %s",
-            [_OPEN, '{"headgate"', *table.path[1:3]],
+            [OPEN, '{"headgate"', *table.path[1:3]],
         )
         return {name: bool(own) for name, own in rows}
 
     def _close(self, object: Securable, table: sql.Composable) -> None:
         """Without any filter left the table is as it was before the first."""
-        if set(self._policies(object)) == {_OPEN}:
-            self._run("DROP POLICY {} ON {}", sql.Identifier(_OPEN), table)
+        if set(self._policies(object)) == {OPEN}:
+            self._run("DROP POLICY {} ON {}", sql.Identifier(OPEN), table)
             self._run("ALTER TABLE {} NO FORCE ROW LEVEL SECURITY", table)
             self._run("ALTER TABLE {} DISABLE ROW LEVEL SECURITY", table)
 

@@ -19,6 +19,7 @@ from headgate.sync.actions import of
 from headgate.sync.capabilities import NO_GATES, Capabilities, Semantics
 from headgate.sync.connectors import ranger_policies as documents
 from headgate.sync.connectors.ranger_policies import ACCESS, EVERYONE, ITEMS, MARK, MASKS, PARTS, ROWS, Policy
+from headgate.sync.connectors.ranger_tags import EXPIRES, TagStore
 from headgate.sync.contract import Connector
 from headgate.sync.facts import (
     Fact,
@@ -90,8 +91,6 @@ CAPABILITIES: Final = Capabilities(
 
 _TYPE: Final = "hive"
 _PAGE: Final = 200
-_EXPIRES: Final = "EXPIRES_ON"
-"""The tag of the policy that every service of tags is made with; it denies only what was tagged with a date."""
 _NO_DENY: Final = "enableDenyAndExceptionsInPolicies"
 
 
@@ -193,6 +192,8 @@ class _Service:
         }
         self.masks = documents.MaskTypes.of(definition)
         self._check_zones()
+        self.expires = False
+        """Whether what is tagged as expiring is denied once its day has come."""
         self._check_tags()
         self.policies: list[Policy] = list(rest.pages(f"public/v2/api/service/{name}/policy"))
         self.roles: dict[str, dict[str, Any]] = {r["name"]: r for r in rest.pages("public/v2/api/roles")}
@@ -206,17 +207,27 @@ class _Service:
             )
 
     def _check_tags(self) -> None:
-        """A policy on a tag may take away what is allowed here, and which objects bear the tag is not known."""
+        """A policy on a tag may take away what is allowed here, for whom and when only Ranger can judge."""
         tags = self.service.get("tagService")
         for policy in self.rest.pages(f"public/v2/api/service/{quote(tags, safe='')}/policy") if tags else ():
-            named = ((policy.get("resources") or {}).get("tag") or {}).get("values") or []
-            parts = ("denyPolicyItems", "dataMaskPolicyItems", "rowFilterPolicyItems")
-            takes = any(policy.get(part) for part in parts)
-            if policy.get("isEnabled", True) and takes and named != [_EXPIRES]:
+            about = (policy.get("resources") or {}).get("tag") or {}
+            parts = ("denyPolicyItems", "dataMaskPolicyItems", "rowFilterPolicyItems", "isDenyAllElse")
+            if not policy.get("isEnabled", True) or not any(policy.get(part) for part in parts):
+                continue
+            if about.get("values") != [EXPIRES] or about.get("isExcludes"):
                 raise IllegalArgument(
                     f"policy '{policy['name']}' of '{tags}' restricts by tags",
                     hint="a service whose tags restrict cannot be synchronised",
                 )
+            self.expires = True
+
+    def tags(self) -> dict[str, Any]:
+        """What of the service bears which tags."""
+        if not self.service.get("tagService"):
+            return {}
+        # By this path an administrator is asked for, and not a plugin.
+        path = f"tags/secure/download/{quote(self.rest.service, safe='')}"
+        return dict(self.rest("GET", path, lastKnownVersion=-1) or {})
 
 
 class _Sight:
@@ -240,7 +251,16 @@ class _Sight:
         for policy in enabled:
             if (policy.get("policyType") or ACCESS) == ACCESS:
                 self._denied(policy)
+        self._tags()
         return Reading(Facts(self.facts), notes=tuple(sorted(self.notes)))
+
+    def _tags(self) -> None:
+        store = TagStore(self.service.tags(), self.leaves, self.catalog)
+        self.facts.update(store.facts())
+        self.notes.update(store.notes)
+        for rule in store.expiring() if self.service.expires else ():
+            self.facts.add(rule)
+            self.notes.add(f"{rule.object} is tagged as expiring: read as hidden from everyone")
 
     def _people(self) -> None:
         for group in self.service.rest.pages("xusers/groups", "vXGroups"):
@@ -265,10 +285,11 @@ class _Sight:
         type = policy.get("policyType") or ACCESS
         about = documents.objects(policy, self.leaves, self.catalog)
         if type in (MASKS, ROWS):
+            if not documents.restricts(type, about):
+                self._hidden(policy)
+                return
             for object in about:
                 self.facts.update(documents.rules(policy, object, self.service.masks))
-            if not about:
-                self._hidden(policy)
         elif type == ACCESS:
             self._allowed(policy, about)
 
@@ -352,11 +373,13 @@ class _Hand:
                 continue
             type = policy.get("policyType") or ACCESS
             about = documents.objects(policy, self.sight.leaves, catalog)
-            simple = documents.is_plain(policy) and not policy.get("policyPriority")
+            exact = type == ACCESS or documents.restricts(type, about)
+            simple = exact and documents.is_plain(policy) and not policy.get("policyPriority")
             if simple and len(about) == 1 and not policy.get("isDenyAllElse"):
                 self.by_place[type, about[0]] = policy
             else:
-                near = {*about, *documents.around(policy, self.sight.leaves, catalog)}
+                around = documents.around(policy, self.sight.leaves, catalog)
+                near = set(about) if exact and type != ACCESS else {*about, *around}
                 self.others.append((type, near, policy))
 
     def make(self, change: Change) -> Applied:
@@ -380,6 +403,8 @@ class _Hand:
                 self._member(of_.name, who, holds)
             case Grant():
                 return self._grant(fact, holds)
+            case RowFilter(name=name) | Mask(name=name) if name == EXPIRES:
+                return Applied(Outcome.UNSUPPORTED, "it goes with the tag, which is not put or taken here")
             case RowFilter() | Mask():
                 self._rule(fact, holds)
             case _:
@@ -450,7 +475,7 @@ class _Hand:
         place = (MASKS if isinstance(rule, Mask) else ROWS, object)
         for type, near, policy in self.others:
             # Which of two policies about one object counts is not for a push to decide.
-            if type == place[0] and object in near:
+            if type == place[0] and not near.isdisjoint(object.chain()):
                 raise IllegalArgument(
                     f"policy '{policy['name']}' already restricts {object} in a way of its own"
                 )

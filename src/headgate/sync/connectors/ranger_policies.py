@@ -70,6 +70,12 @@ def objects(policy: Policy, leaves: Mapping[tuple[str, str], Securable], catalog
     return found
 
 
+def restricts(type: int, about: list[Securable]) -> bool:
+    """Whether a policy of masks is about columns, or one of row filters about tables, each by its name."""
+    fits = (_T.COLUMN,) if type == MASKS else (_T.TABLE, _T.VIEW)
+    return bool(about) and all(object.type in fits for object in about)
+
+
 def _object(
     path: tuple[str, ...], leaves: Mapping[tuple[str, str], Securable], catalog: str
 ) -> Securable | None:
@@ -288,9 +294,10 @@ def rules(policy: Policy, object: Securable, masks: MaskTypes) -> list[Rule]:
     for number, (people, sql) in enumerate(found, 1):
         everyone = EVERYONE in people
         if sql is not None:
-            to = () if everyone else people
+            # INVARIANT: a macro stands for somebody who is not named, so a restriction of one is for everyone.
+            to = () if everyone or any(map(is_macro, people)) else people
             read.append(make(object, f"{name} #{number}", sql, to, tuple(sorted(set(before)))))
-        before += people
+        before += [principal for principal in people if not is_macro(principal)]
         if everyone:
             break
     return read

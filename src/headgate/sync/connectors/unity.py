@@ -2,7 +2,7 @@
 
 There are users, known by their e-mail address, and grants to them; no groups, roles or denials. Privileges reach from a catalog
 to everything in it, the use of catalog and schema is asked for on the way, and changing a table asks for reading it as well.
-Owners are told by the server, but cannot be set.
+Owners are told by the server, but cannot be set. Row filters and masks, which a hosted server has, are read as hiding everything.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,6 +18,7 @@ from headgate.sync.actions import of
 from headgate.sync.capabilities import FULL_GATES, Capabilities, Semantics
 from headgate.sync.connectors.pacing import Pacing
 from headgate.sync.connectors.rest import Refused, Rest, path
+from headgate.sync.connectors.unity_restrictions import Restrictions
 from headgate.sync.contract import Connector
 from headgate.sync.facts import Fact, Facts, Grant, Kind, Known, Owner, Present, Principal, Securable
 from headgate.sync.results import Applied, Change, Outcome
@@ -94,7 +95,11 @@ class UnityConnector(Connector):
         return _Sight(self.rest).reading()
 
     def spelled_out(self, facts: Facts) -> Facts:
-        """INVARIANT: MODIFY without SELECT lets nobody do anything here, so it must not elsewhere."""
+        """INVARIANT: what lets nobody do anything here must not elsewhere: MODIFY without SELECT, and what the disabled hold."""
+        unknown = [grant for grant in facts.grants if grant.holder not in facts.known]
+        facts = facts.changed(
+            remove=[*unknown, *(owner for owner in facts.owners if owner.principal not in facts.known)]
+        )
         reads = {(g.holder, g.object) for g in facts.grants if g.privilege == "SELECT"}
         asleep = [
             grant
@@ -137,6 +142,7 @@ class _Sight:
         self.rest = rest
         self.facts: set[Fact] = set()
         self.notes: list[str] = []
+        self.restrictions = Restrictions(rest, f"{_UNITY}/policies")
 
     def reading(self) -> Reading:
         for user in users(self.rest):
@@ -151,6 +157,9 @@ class _Sight:
             if entry.get("owner"):
                 self.facts.add(Owner(object, Principal(Kind.USER, entry["owner"])))
             self._grants(object)
+            for rule in self.restrictions.of(object, entry):
+                self.facts.add(rule)
+                self.notes.append(f"{rule.object} has a {rule.name}: read as showing nobody anything of it")
         return Reading(Facts(self.facts), notes=tuple(sorted(self.notes)))
 
     def _list(self, kind: str, field: str, **query: str) -> list[dict[str, Any]]:
