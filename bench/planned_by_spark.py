@@ -36,7 +36,9 @@ def spark_session(server: Served) -> Iterator[Any]:
         .appName("bench-plan")
         .config("spark.jars.packages", RUNTIME)
         .config("spark.ui.enabled", "false")
-        .config("spark.driver.memory", "3g")
+        .config("spark.driver.memory", "4g")
+        # All of it from the start: a heap that grows during a run would be charged to that run.
+        .config("spark.driver.extraJavaOptions", "-Xms4g")
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.driver.bindAddress", "127.0.0.1")
         .config("spark.log.level", "ERROR")
