@@ -231,7 +231,7 @@ def compared(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     ]
     told: list[dict[str, Any]] = [
         {"goal": goal, "found": by_files[size][key], "at most": most, "met": by_files[size][key] <= most}
-        | {"floor": by_files[size].get(key.replace("_ratio", "_floor")) if "Spark" in goal else None}
+        | {"floor": by_files[size].get(f"{key.removesuffix('_ratio')}_floor")}
         for goal, size, key, most in goals
         if key in by_files.get(size, {})
     ]

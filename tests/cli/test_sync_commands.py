@@ -21,6 +21,7 @@ from headgate.sync.journal import Journal
 from headgate.sync.names import PrincipalMap
 from headgate.sync.results import Applied, Change, Mode
 from headgate.sync.snapshot import PolicySnapshot
+from tests.cli.small_lakes import with_a_reader, with_tables
 from tests.postgres import new_database, postgres_server
 from tests.real.server import COMMAND, Result, RunningServer, environment, headgate, headgate_here, running
 
@@ -71,27 +72,9 @@ def home(tmp_path_factory: pytest.TempPathFactory, database: str) -> Path:
 def server(home: Path) -> Iterator[RunningServer]:
     with running(home, "--dev") as server:
         for lake in ("one", "two"):
-            server.must("admin", "POST", "/api/metalakes", {"name": lake})
-            at = f"/api/metalakes/{lake}"
-            for user in ("ann", "bob", "mia"):
-                server.must("admin", "POST", f"{at}/users", {"name": user})
-            catalog = {"name": "c", "type": "relational", "provider": "lakehouse-iceberg", "properties": {}}
-            server.must("admin", "POST", f"{at}/catalogs", catalog)
-            server.must("admin", "POST", f"{at}/catalogs/c/schemas", {"name": "s"})
-            for table in ("orders", "others"):
-                body = {"name": table, "columns": [{"name": "x", "type": "integer"}]}
-                server.must("admin", "POST", f"{at}/catalogs/c/schemas/s/tables", body)
-        at = "/api/metalakes/one"
-        server.must("admin", "POST", f"{at}/roles", {"name": "reader", "securableObjects": []})
-        for object, privilege in (
-            ("catalog/c", "use_catalog"),
-            ("schema/c.s", "use_schema"),
-            ("table/c.s.orders", "select_table"),
-        ):
-            body = {"privileges": [{"name": privilege, "condition": "allow"}]}
-            server.must("admin", "PUT", f"{at}/permissions/roles/reader/{object}/grant", body)
-        server.must("admin", "PUT", f"{at}/permissions/users/ann/grant", {"roleNames": ["reader"]})
-        server.must("admin", "PUT", f"{at}/owners/metalake/one", {"name": "mia", "type": "user"})
+            with_tables(server, lake, "ann", "bob", "mia")
+        with_a_reader(server, "one", "orders")
+        server.must("admin", "PUT", "/api/metalakes/one/owners/metalake/one", {"name": "mia", "type": "user"})
         yield server
 
 

@@ -12,6 +12,7 @@ from headgate.sync.effective import effective
 from headgate.sync.facts import Facts, Grant, Member, Owner
 from headgate.sync.plan import shifts
 from headgate.sync.relations import Relations, object_key
+from tests.cli.small_lakes import with_a_reader, with_tables
 from tests.postgres import free_port
 from tests.real.server import Result, RunningServer, headgate, running
 from tests.sync.worlds import CATALOG, INVENTORY, PEOPLE, ROLES, SCHEMAS, TABLES, USERS
@@ -28,25 +29,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningServer]:
     """Two metalakes that differ in grants, in roles and in what a policy hides."""
     with running(tmp_path_factory.mktemp("home"), "--dev", "--no-worker") as server:
         for lake, table, rows in (("one", "orders", "x < 5"), ("two", "others", "x < 7")):
-            server.must("admin", "POST", "/api/metalakes", {"name": lake})
-            at = f"/api/metalakes/{lake}"
-            for user in ("ann", "bob"):
-                server.must("admin", "POST", f"{at}/users", {"name": user})
-            catalog = {"name": "c", "type": "relational", "provider": "lakehouse-iceberg", "properties": {}}
-            server.must("admin", "POST", f"{at}/catalogs", catalog)
-            server.must("admin", "POST", f"{at}/catalogs/c/schemas", {"name": "s"})
-            for name in ("orders", "others"):
-                body = {"name": name, "columns": [{"name": "x", "type": "integer"}]}
-                server.must("admin", "POST", f"{at}/catalogs/c/schemas/s/tables", body)
-            server.must("admin", "POST", f"{at}/roles", {"name": "reader", "securableObjects": []})
-            for object, privilege in (
-                ("catalog/c", "use_catalog"),
-                ("schema/c.s", "use_schema"),
-                (f"table/c.s.{table}", "select_table"),
-            ):
-                body = {"privileges": [{"name": privilege, "condition": "allow"}]}
-                server.must("admin", "PUT", f"{at}/permissions/roles/reader/{object}/grant", body)
-            server.must("admin", "PUT", f"{at}/permissions/users/ann/grant", {"roleNames": ["reader"]})
+            with_tables(server, lake, "ann", "bob")
+            with_a_reader(server, lake, table)
             files = [{"file": "p.yaml", "text": POLICY.format(lake=lake, rows=rows)}]
             apply = f"/api/headgate/policies/apply?metalake={lake}"
             server.must("admin", "POST", apply, {"files": files, "whole": True})

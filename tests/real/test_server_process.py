@@ -1,5 +1,6 @@
 """A real server process: what it opens, what it refuses, how it stops, and what its logs keep to themselves."""
 
+import importlib.util
 import socket
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.maven import lacking
 from tests.real.server import headgate, running
 
 pytestmark = pytest.mark.real
@@ -131,7 +133,8 @@ def test_several_processes_on_one_port_count_together(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="tells what a process loaded on Linux only")
 def test_a_server_loads_no_pandas(tmp_path: Path) -> None:
-    pytest.importorskip("pandas")
+    if importlib.util.find_spec("pandas") is None:
+        lacking("pandas", "there is nothing that a server could load")
     with running(tmp_path, "--dev", "--workers", "2", "--no-worker") as server:
         server.must("admin", "POST", "/api/metalakes", {"name": "lake"})
         parent = server.process.pid

@@ -12,6 +12,7 @@ import anyio.from_thread
 import httpx
 import psycopg
 import pymysql
+from hypothesis import HealthCheck, Phase, settings
 
 from headgate.decide import Authority, Node, Op, allowed
 from headgate.decide.authority import Caller
@@ -39,6 +40,14 @@ from tests.sync.worlds import CATALOG, GROUPS, OBJECTS, SCHEMAS, TABLES, USERS, 
 
 _T = ObjectType
 SHAPE = Shape.of(SCHEMA)
+
+FEW = settings(
+    max_examples=4,
+    deadline=None,
+    phases=[Phase.explicit, Phase.reuse, Phase.generate],
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+"""How often what takes whole systems is tried; a failure is told as it was found, as to make it smaller takes too long."""
 
 
 class Stand(ABC):

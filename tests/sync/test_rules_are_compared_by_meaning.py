@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from headgate.sync.dialects import OWN
@@ -15,7 +15,7 @@ from headgate.sync.restrictions import rule_name
 from headgate.sync.results import Mode
 from tests.sync.cells import COLUMNS as TYPES
 from tests.sync.cells import masked, rows_where
-from tests.sync.stands import Stand
+from tests.sync.stands import FEW, Stand
 from tests.sync.suite.test_rows_and_cells_never_widen import plain_worlds
 from tests.sync.suite.test_there_and_back import between
 from tests.sync.worlds import COLUMNS, GROUPS, INVENTORY, PEOPLE, TABLES, USERS, snapshot
@@ -94,12 +94,7 @@ def test_the_name_counts_as_a_push_would_write_it_and_so_does_the_table() -> Non
 
 @pytest.mark.parametrize("system", ["postgresql", "lakeformation", "ranger"])
 @given(data=st.data())
-@settings(
-    max_examples=4,
-    deadline=None,
-    phases=[Phase.explicit, Phase.reuse, Phase.generate],
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
+@FEW
 def test_after_a_push_there_is_no_difference_in_what_is_hidden(
     system: str, stand_of: Callable[[str], Stand], journal: Journal, data: st.DataObject
 ) -> None:

@@ -110,7 +110,7 @@ def _condition(sql: str, schema: Schema) -> Expr:
 
 def hides_all(rule: RowFilter | Mask) -> bool:
     """Whether a filter lets no row through: that is said by granting nothing."""
-    return isinstance(rule, RowFilter) and rule.sql.strip("() ").lower() == "false"
+    return isinstance(rule, RowFilter) and rule.sql.strip("() ").lower() == NO_ROW
 
 
 def shows_all(rule: RowFilter | Mask) -> bool:

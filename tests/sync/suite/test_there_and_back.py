@@ -5,7 +5,7 @@ from itertools import permutations
 
 import msgspec
 import pytest
-from hypothesis import HealthCheck, Phase, assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from headgate.sync.canonical import canonical
@@ -18,7 +18,7 @@ from headgate.sync.restrictions import rule_name
 from headgate.sync.results import Mode, Outcome
 from headgate.sync.translate import Translation, translate
 from tests.sync.conftest import PAIRED
-from tests.sync.stands import Stand
+from tests.sync.stands import FEW, Stand
 from tests.sync.suite.test_a_push_never_widens import VOCABULARY, allowed_by, forget
 from tests.sync.suite.test_rows_and_cells_never_widen import SAYS_ROWS, plain_worlds
 from tests.sync.worlds import GROUPS, ROLES, TABLES, USERS, policies, snapshot
@@ -68,12 +68,7 @@ def predicted(source: Facts, stand: Stand, names: PrincipalMap) -> tuple[Facts, 
 @pytest.mark.slow
 @pytest.mark.parametrize(("here", "there"), PAIRS)
 @given(facts=policies(opaque=False))
-@settings(
-    max_examples=4,
-    deadline=None,
-    phases=[Phase.explicit, Phase.reuse, Phase.generate],
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
+@FEW
 def test_a_round_trip_gives_the_same_or_the_predicted(
     here: str, there: str, stand_of: Callable[[str], Stand], journal: Journal, facts: Facts
 ) -> None:
@@ -118,12 +113,7 @@ FILTERING = tuple(system for system in SAYS_ROWS if system != "headgate")
     [*(("headgate", system) for system in FILTERING), *((system, "headgate") for system in FILTERING)],
 )
 @given(data=st.data())
-@settings(
-    max_examples=4,
-    deadline=None,
-    phases=[Phase.explicit, Phase.reuse, Phase.generate],
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
+@FEW
 def test_row_filters_and_masks_come_back_as_they_went(
     here: str, there: str, stand_of: Callable[[str], Stand], journal: Journal, data: st.DataObject
 ) -> None:

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from headgate.model.objects import ObjectType
 from headgate.sync.connectors.bigquery_bindings import Project
+from headgate.sync.connectors.bigquery_rows import NO_ROW
 from headgate.sync.facts import Mask, RowFilter, Securable
 from headgate.sync.policy_text import NOTHING
 
@@ -32,7 +33,7 @@ def kept_back(project: Project, object: Securable) -> Iterator[RowFilter | Mask]
         for name in secured:
             yield Mask(Securable(_T.COLUMN, (*object.path, name)), SECURED, NOTHING)
     elif secured or (table.get("view") or {}).get("privacyPolicy"):
-        yield RowFilter(object, OF_ITS_OWN, "FALSE")
+        yield RowFilter(object, OF_ITS_OWN, NO_ROW)
 
 
 def _secured(field: dict[str, Any]) -> bool:

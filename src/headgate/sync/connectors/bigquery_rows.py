@@ -22,7 +22,7 @@ NO_POLICY: Final = "no row access policy"
 """Stands for the rows that whoever is in no policy does not see."""
 EVERYONE: Final = "allAuthenticatedUsers"
 _ALL_ROWS: Final = "__all_rows"
-_NO_ROW: Final = "FALSE"
+NO_ROW: Final = "FALSE"
 _MOST_MEMBERS: Final = 1_500
 """As many as a policy of IAM holds, which is what the members of a row access policy are kept in."""
 
@@ -70,7 +70,7 @@ class Rows:
             to = () if everyone else tuple(sorted(policy.members))
             yield RowFilter(table, policy.name, policy.predicate, to, tuple(sorted(exempt)))
         if Principal(Kind.GROUP, EVERYONE) not in named:
-            yield RowFilter(table, NO_POLICY, _NO_ROW, (), tuple(sorted(named)))
+            yield RowFilter(table, NO_POLICY, NO_ROW, (), tuple(sorted(named)))
 
     def put(self, rule: RowFilter, together: Iterable[RowFilter] = ()) -> str:
         """Write a filter, or in place of one of the same name; otherwise why it cannot be, beside those written together."""
@@ -81,7 +81,7 @@ class Rows:
         others = [
             policy
             for policy in self.policies(rule.object)
-            if policy.name not in (rule.name, beside) and policy.predicate != _NO_ROW
+            if policy.name not in (rule.name, beside) and policy.predicate != NO_ROW
         ]
         coming = [other for other in together if other.object == rule.object and other.name != rule.name]
         # INVARIANT: policies add up, so who is in two of them would see what either shows.
@@ -95,7 +95,7 @@ class Rows:
             # Who comes into one of these policies leaves the others first.
             left = policy.members - to
             self._insert(
-                rule.object, policy.name, policy.predicate if left else _NO_ROW, set(left or policy.members)
+                rule.object, policy.name, policy.predicate if left else NO_ROW, set(left or policy.members)
             )
         self._delete(rule.object, beside)
         self._insert(rule.object, rule.name, rule.sql, to)

@@ -16,6 +16,7 @@ from headgate.model.objects import ObjectRef, ObjectType
 from headgate.store.policies import OWN
 from headgate.sync.connectors.gravitino_rest import NoRoute, Rest
 from headgate.sync.facts import RowFilter, Securable
+from headgate.sync.policy_text import NO_ROW
 
 _WITHOUT_TAGS: Final = "system_"
 """How types of policies begin whose content the server itself defines; none of them asks for tags."""
@@ -49,7 +50,7 @@ class Policies:
                     ref = ObjectRef.parse(metalake, ObjectType.parse(place["type"]), place["fullName"])
                     under = Securable(ref.type, ref.path)
                     found += [
-                        RowFilter(table, f"policy {policy['name']}", "false")
+                        RowFilter(table, f"policy {policy['name']}", NO_ROW)
                         for table in tables
                         if under in table.chain(nested=True)
                     ]

@@ -110,7 +110,7 @@ class HeadgateConnector(Connector):
         if sight.policies:
             lake.own = self._pushed(lake, sight)
             now, besides = dt.datetime.now(dt.UTC), lake.own.keys()
-            rules = PolicyRules(lake.authority, self.metalake, facts, self.shapes, now, besides)
+            rules = PolicyRules(lake.authority, self.metalake, facts, lake.shape_of, now, besides)
             # The policy of a push is not an object beside its rule: it comes and goes with it.
             made = {Present(at) for id in lake.own if (at := sight.paths[id]) is not None}
             facts = facts.changed(lake.own.values(), made).changed(

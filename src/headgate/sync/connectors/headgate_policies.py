@@ -12,7 +12,7 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from headgate.decide.authority import Authority
+from headgate.decide.authority import Authority, Node
 from headgate.decide.clauses import rules_of
 from headgate.decide.shape import Shape
 from headgate.language.ast import Name
@@ -104,7 +104,7 @@ class Lake:
         shapes: Shapes,
     ) -> None:
         self.compiled, self.metalake, self.tables, self.shapes = compiled, metalake, tables, shapes
-        self.known: dict[Securable, Shape | None] = {}
+        self.known: dict[int, Shape | None] = {}
         self.own: dict[int, Rule] = {}
         """The rules of pushes, by policy."""
         self.facts = Facts()
@@ -115,11 +115,15 @@ class Lake:
         return self.compiled()
 
     def shape(self, table: Securable) -> Shape | None:
-        if table not in self.known:
-            id = self.tables.get(table)
-            node = None if id is None else self.authority.objects.get(id)
-            self.known[table] = None if node is None else self.shapes(self.authority, node)
-        return self.known[table]
+        id = self.tables.get(table)
+        node = None if id is None else self.authority.objects.get(id)
+        return None if node is None else self.shape_of(self.authority, node)
+
+    def shape_of(self, authority: Authority, table: Node) -> Shape | None:
+        """The columns of a table, read once."""
+        if table.id not in self.known:
+            self.known[table.id] = self.shapes(authority, table)
+        return self.known[table.id]
 
     def again(self) -> "Lake":
         """The same, for which the columns of tables are read anew."""

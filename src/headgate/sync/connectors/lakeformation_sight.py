@@ -7,6 +7,7 @@ from headgate.sync.connectors.aws import Aws, AwsError
 from headgate.sync.connectors.lakeformation_rows import SECURITY, Filter, Filters, reached, shows_rows
 from headgate.sync.connectors.lakeformation_words import Words
 from headgate.sync.facts import Fact, Facts, Grant, Kind, Known, Present, Principal, RowFilter, Securable, Tag
+from headgate.sync.policy_text import NO_ROW
 from headgate.sync.run import Reading
 
 _T = ObjectType
@@ -153,7 +154,7 @@ class Sight:
                 place = (*place, body["Name"])
             for table in tables:
                 if table.path[: len(place)] == place:
-                    self.facts.add(RowFilter(table, SECURITY, "false"))
+                    self.facts.add(RowFilter(table, SECURITY, NO_ROW))
                     self.notes.append(
                         f"{table} has the row-level policy '{entry['PolicyName']}': no row is read"
                     )

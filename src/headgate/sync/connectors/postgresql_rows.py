@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 
 from headgate.model.errors import IllegalArgument
 from headgate.sync.facts import Kind, Principal, RowFilter, Securable
+from headgate.sync.policy_text import NO_ROW
 
 PUBLIC: Final = Principal(Kind.GROUP, "PUBLIC")
 OPEN: Final = "headgate_all_rows"
@@ -57,7 +58,7 @@ def row_filters(
     notes = []
     for table, own in rules.items():
         if others[table] or table not in opened:
-            own.append(RowFilter(table, FOREIGN, "false"))
+            own.append(RowFilter(table, FOREIGN, NO_ROW))
             named = ", ".join(f"'{name}'" for name in sorted(others[table])) or "nothing opens it"
             notes.append(f"{table} has row-level security of its own ({named})")
     return [rule for own in rules.values() for rule in own], notes

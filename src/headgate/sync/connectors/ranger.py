@@ -34,6 +34,7 @@ from headgate.sync.facts import (
     RowFilter,
     Securable,
 )
+from headgate.sync.policy_text import NO_ROW
 from headgate.sync.restrictions import Rule
 from headgate.sync.results import Applied, Change, Outcome
 from headgate.sync.run import Reading
@@ -301,7 +302,7 @@ class _Sight:
                     f"policy '{policy['name']}' restricts by a pattern", hint="name its tables one by one"
                 )
             self._unread(policy, "restricts what cannot be named here; read as hiding all of it")
-            self.facts.add(RowFilter(object, str(policy["name"]), "false"))
+            self.facts.add(RowFilter(object, str(policy["name"]), NO_ROW))
 
     def _allowed(self, policy: Policy, about: list[Securable]) -> None:
         items = policy.get(ITEMS[Condition.ALLOW]) or ()

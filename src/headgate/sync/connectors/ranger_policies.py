@@ -13,6 +13,7 @@ from headgate.model.errors import IllegalArgument
 from headgate.model.objects import ObjectType
 from headgate.model.privileges import Condition
 from headgate.sync.facts import Grant, Kind, Mask, Principal, RowFilter, Securable
+from headgate.sync.policy_text import NO_ROW, NOTHING
 
 _T = ObjectType
 Policy: TypeAlias = dict[str, Any]
@@ -288,7 +289,7 @@ def rules(policy: Policy, object: Securable, masks: MaskTypes) -> list[Rule]:
     items = policy.get("dataMaskPolicyItems" if object.type is _T.COLUMN else "rowFilterPolicyItems") or ()
     if not is_plain(policy) or any(item.get("conditions") for item in items):
         # INVARIANT: what holds only sometimes is taken to hide everything always.
-        return [make(object, name, "NULL" if make is Mask else "false")]
+        return [make(object, name, NOTHING if make is Mask else NO_ROW)]
     read: list[Rule] = []
     before: list[Principal] = []
     for number, (people, sql) in enumerate(found, 1):

@@ -12,7 +12,7 @@ from headgate.model.errors import IllegalArgument
 from headgate.model.objects import ObjectType
 from headgate.sync.connectors.ranger_policies import KEYS, objects
 from headgate.sync.facts import Mask, RowFilter, Securable, Tag
-from headgate.sync.policy_text import NOTHING
+from headgate.sync.policy_text import NO_ROW, NOTHING
 
 _T = ObjectType
 
@@ -72,4 +72,4 @@ class TagStore:
             return
         for leaf in self.leaves.values():
             if object in leaf.chain():
-                yield RowFilter(leaf, EXPIRES, "false")
+                yield RowFilter(leaf, EXPIRES, NO_ROW)
