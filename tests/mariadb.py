@@ -17,7 +17,7 @@ import msgspec
 import pymysql
 import pytest
 
-from tests.maven import lacking
+from tests.peers import lacking
 from tests.postgres import free_port
 
 _UNPRIVILEGED = ("mysql", "nobody")
@@ -52,23 +52,6 @@ def _binaries() -> tuple[str, str]:
     return server, install
 
 
-def _installed() -> tuple[str, str]:
-    try:
-        return _binaries()
-    except NoMariaDB:
-        if os.geteuid() != 0 or shutil.which("apt-get") is None:
-            raise
-    done = subprocess.run(
-        ["apt-get", "install", "-y", "-q", "--no-install-recommends", "mariadb-server"],
-        capture_output=True,
-        env={**os.environ, "DEBIAN_FRONTEND": "noninteractive", "RUNLEVEL": "1"},
-        timeout=240,
-    )
-    if done.returncode:
-        raise NoMariaDB("Debian's package 'mariadb-server' could not be installed")
-    return _binaries()
-
-
 def _as_ordinary_user(folder: Path) -> list[str]:
     if os.geteuid() != 0:
         return []
@@ -84,7 +67,7 @@ def _as_ordinary_user(folder: Path) -> list[str]:
 @contextmanager
 def running() -> Iterator[Server]:
     """A MariaDB server on loopback."""
-    program, install = _installed()
+    program, install = _binaries()
     folder = Path(tempfile.mkdtemp(prefix="headgate-mariadb-"))
     process: subprocess.Popen[bytes] | None = None
     try:

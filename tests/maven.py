@@ -1,52 +1,48 @@
-"""Jars of other people's programs for tests: resolved by Maven from a pom of ours, once, and kept in the cache."""
+"""Jars of other people's Java programs: a pom of ours names them, Maven resolves them."""
 
 import hashlib
-import os
-import shutil
-import subprocess
+from functools import partial
 from pathlib import Path
+from typing import Final
 
-import pytest
+from tests.peers import CACHE, Missing, Peer, program, run, whole
 
-_COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies"
-_CACHE = Path(__file__).parent.parent / ".cache" / "maven"
+_COPY: Final = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies"
+_HERE: Final = Path(__file__).parent
+
+NAMES: Final = {
+    _HERE / "hive" / "pom.xml": "Hive Metastore 3",
+    _HERE / "hive" / "four" / "pom.xml": "Hive Metastore 4",
+    _HERE / "nessie" / "pom.xml": "Nessie",
+    _HERE / "ranger" / "pom.xml": "Ranger's policy engine",
+    _HERE / "rck" / "pom.xml": "Iceberg's compatibility kit",
+}
 
 
-class NoJava(Exception):
-    """There is no Java or Maven here, or the jars cannot be had."""
-
-
-def program(name: str) -> str:
-    found = shutil.which(name)
-    if found is None:
-        raise NoJava(f"no {name}: install a JDK 17 and Maven")
-    return found
+def peers() -> list[Peer]:
+    return [_peer(pom) for pom in NAMES]
 
 
 def jars(pom: Path) -> Path:
     """The folder with everything that the pom names."""
+    return _peer(pom).found()
+
+
+def java(name: str = "java") -> str:
+    return program(name, "install a JDK 17")
+
+
+def _peer(pom: Path) -> Peer:
     wanted = hashlib.sha256(pom.read_bytes()).hexdigest()[:16]
-    folder = _CACHE / f"{pom.parent.name}-{wanted}"
-    if folder.is_dir():
-        return folder
-    unfinished = folder.with_name(f"{folder.name}.{os.getpid()}")
-    command = [program("mvn"), "-B", "-q", "-f", str(pom), _COPY, "-DincludeScope=runtime"]
-    done = subprocess.run(
-        [*command, f"-DoutputDirectory={unfinished}"], capture_output=True, text=True, timeout=900
+    place = CACHE / "maven" / f"{pom.parent.name}-{wanted}"
+    return Peer(NAMES[pom], place, lambda place: whole(place, partial(_resolve, pom)))
+
+
+def _resolve(pom: Path, folder: Path) -> None:
+    maven = program("mvn", "install Maven")
+    run(
+        [maven, "-B", "-q", "-f", pom, _COPY, "-DincludeScope=runtime", f"-DoutputDirectory={folder}"],
+        timeout=900,
     )
-    if done.returncode:
-        shutil.rmtree(unfinished, ignore_errors=True)
-        raise NoJava(f"Maven cannot resolve {pom.parent.name}: {done.stdout.strip()[:300]}")
-    try:
-        unfinished.rename(folder)
-    except OSError:
-        # Another run was faster.
-        shutil.rmtree(unfinished)
-    return folder
-
-
-def lacking(what: str, reason: object) -> None:
-    """Skip with a line that says why; where everything must run, fail."""
-    if os.environ.get("CI") == "true":
-        pytest.fail(f"{what} is required here: {reason}")
-    pytest.skip(f"without {what}: {reason}")
+    if not folder.is_dir():
+        raise Missing(f"Maven copied nothing for {pom.parent.name}")

@@ -1,9 +1,8 @@
-"""A real MinIO for tests: built once by Go, started on loopback in a folder of its own, and gone afterwards.
+"""A real MinIO for tests: built by Go, started on loopback in a folder of its own, and gone afterwards.
 
 `minio` gives the running server. Its STS assumes any role and enforces the session policy, as AWS does.
 """
 
-import fcntl
 import os
 import secrets
 import shutil
@@ -13,7 +12,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import boto3
 import httpx
@@ -21,43 +20,27 @@ import pytest
 from botocore.config import Config
 from botocore.exceptions import ClientError
 
-from tests.maven import lacking
+from tests.peers import SHARED_CACHE, Missing, Peer, lacking, program, run, whole
 from tests.postgres import free_port
 
-_MODULE = "github.com/minio/minio"
-_VERSION = "v0.0.0-20260212201848-7aac2a2c5b7c"
-_CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "headgate"
-PATIENCE = 1500
-"""Seconds for the first test, which waits for the build."""
+_MODULE: Final = "github.com/minio/minio"
+_VERSION: Final = "v0.0.0-20260212201848-7aac2a2c5b7c"
 
 
-class NoMinio(Exception):
-    """There is no Go here, or MinIO cannot be had."""
+def _build(place: Path) -> None:
+    go = program("go", "install Go 1.24 or later")
+
+    def make(made: Path) -> None:
+        run([go, "install", f"{_MODULE}@{_VERSION}"], timeout=1500, GOBIN=str(made.parent))
+        (made.parent / "minio").rename(made)
+
+    whole(place, make)
 
 
-def _program() -> Path:
-    """MinIO's program; whoever comes first builds it, the others wait."""
-    _CACHE.mkdir(parents=True, exist_ok=True)
-    built = _CACHE / f"minio-{_VERSION}"
-    with (_CACHE / "minio.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if built.is_file():
-            return built
-        go = shutil.which("go")
-        if go is None:
-            raise NoMinio("no go: install Go 1.24 or later")
-        with tempfile.TemporaryDirectory(dir=_CACHE) as folder:
-            done = subprocess.run(
-                [go, "install", f"{_MODULE}@{_VERSION}"],
-                env={**os.environ, "GOBIN": folder},
-                capture_output=True,
-                text=True,
-                timeout=PATIENCE - 60,
-            )
-            if done.returncode:
-                raise NoMinio(f"Go cannot build MinIO: {done.stderr.strip()[-300:]}")
-            (Path(folder) / "minio").rename(built)
-    return built
+PATIENCE: Final = 900
+"""Seconds for a test: the first one of a run waits for the server, on a machine that may be busy."""
+
+PEER: Final = Peer("MinIO", SHARED_CACHE / f"minio-{_VERSION}", _build)
 
 
 class Minio:
@@ -109,12 +92,12 @@ class Minio:
 
 @contextmanager
 def running() -> Iterator[Minio]:
-    program = _program()
+    server = PEER.found()
     folder = Path(tempfile.mkdtemp(prefix="headgate-minio-"))
     address, owner = f"127.0.0.1:{free_port()}", ("owner", secrets.token_hex(16))
     with (folder / "log").open("wb") as log:
         process = subprocess.Popen(
-            [str(program), "server", "--quiet", "--address", address, str(folder / "data")],
+            [str(server), "server", "--quiet", "--address", address, str(folder / "data")],
             env={
                 "PATH": os.environ["PATH"],
                 "HOME": str(folder),
@@ -135,7 +118,7 @@ def running() -> Iterator[Minio]:
             except httpx.HTTPError:
                 pass
             if process.poll() is not None or time.monotonic() > deadline:
-                raise NoMinio(f"MinIO does not start: {(folder / 'log').read_text()[-300:]}")
+                raise Missing(f"MinIO does not start: {(folder / 'log').read_text()[-300:]}")
             time.sleep(0.05)
         yield Minio(address, *owner)
     finally:
@@ -149,7 +132,7 @@ def minio() -> Iterator[Minio]:
     server = running()
     try:
         started = server.__enter__()
-    except NoMinio as reason:
+    except Missing as reason:
         lacking("MinIO", reason)
         return
     yield started

@@ -17,13 +17,13 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from tests.maven import lacking
+from tests.peers import lacking
 
 _UNPRIVILEGED = ("postgres", "nobody")
 
 
 class NoPostgres(Exception):
-    """There is no PostgreSQL here and none could be installed."""
+    """There is no PostgreSQL here."""
 
 
 def _binaries() -> Path:
@@ -37,23 +37,6 @@ def _binaries() -> Path:
     if folders:
         return folders[-1].parent
     raise NoPostgres("no initdb: install Debian's package 'postgresql'")
-
-
-def _installed() -> Path:
-    try:
-        return _binaries()
-    except NoPostgres:
-        if os.geteuid() != 0 or shutil.which("apt-get") is None:
-            raise
-    done = subprocess.run(
-        ["apt-get", "install", "-y", "-q", "--no-install-recommends", "postgresql"],
-        capture_output=True,
-        env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"},
-        timeout=240,
-    )
-    if done.returncode:
-        raise NoPostgres("Debian's package 'postgresql' could not be installed")
-    return _binaries()
 
 
 def _as_ordinary_user(folder: Path) -> list[str]:
@@ -80,7 +63,7 @@ class Postgres:
     """A server that can be stopped, as a power cut would, and started again."""
 
     def __init__(self, folder: Path) -> None:
-        self._binaries = _installed()
+        self._binaries = _binaries()
         self._become = _as_ordinary_user(folder)
         self._folder = folder
         self._port = free_port()

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.maven import NoJava, jars, lacking, program
+from tests.maven import jars, java
+from tests.peers import Missing, lacking
 from tests.postgres import free_port
 
 _MAIN = "org.apache.hadoop.hive.metastore.HiveMetaStore"
@@ -25,7 +26,6 @@ _FOUR = Path(__file__).parent / "four" / "pom.xml"
 def running(pom: Path = _THREE) -> Iterator[int]:
     """A Hive Metastore on loopback; gives its port."""
     classpath = f"{jars(pom)}/*"
-    java = program("java")
     folder = Path(tempfile.mkdtemp(prefix="headgate-hive-"))
     port = free_port()
     settings = {
@@ -47,7 +47,7 @@ def running(pom: Path = _THREE) -> Iterator[int]:
     ]
     with (folder / "log").open("wb") as log:
         process = subprocess.Popen(
-            [java, *options, "-cp", classpath, _MAIN, "-p", str(port), *said],
+            [java(), *options, "-cp", classpath, _MAIN, "-p", str(port), *said],
             cwd=folder,
             stdout=log,
             stderr=subprocess.STDOUT,
@@ -69,7 +69,7 @@ def _wait(port: int, process: "subprocess.Popen[bytes]", log: Path) -> None:
             return
         except OSError:
             if process.poll() is not None or time.monotonic() > deadline:
-                raise NoJava(f"the metastore did not start: {log.read_text()[-400:]}") from None
+                raise Missing(f"the metastore did not start: {log.read_text()[-400:]}") from None
             time.sleep(0.2)
 
 
@@ -77,7 +77,7 @@ def _offered(pom: Path) -> Iterator[int]:
     server = running(pom)
     try:
         port = server.__enter__()
-    except NoJava as reason:
+    except Missing as reason:
         lacking("a Hive Metastore", reason)
         raise
     yield port

@@ -15,7 +15,8 @@ import httpx
 import pytest
 from moto.server import ThreadedMotoServer
 
-from tests.maven import NoJava, jars, lacking
+from tests.maven import jars
+from tests.peers import Missing, lacking
 from tests.postgres import free_port
 
 _POM = Path(__file__).parent / "pom.xml"
@@ -66,7 +67,7 @@ def nessie() -> Iterator[dict[str, str]]:
     try:
         with running() as properties:
             yield properties
-    except NoJava as reason:
+    except Missing as reason:
         lacking("Nessie", reason)
 
 
@@ -109,7 +110,7 @@ def _java() -> str:
     for java in candidates:
         if java.exists() and _version(java) >= _NEEDS:
             return str(java)
-    raise NoJava(f"no Java {_NEEDS} or later: install one")
+    raise Missing(f"no Java {_NEEDS} or later: install one")
 
 
 def _version(java: Path) -> int:

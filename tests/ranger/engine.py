@@ -9,7 +9,8 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-from tests.maven import NoJava, jars, program
+from tests.maven import jars, java
+from tests.peers import Missing
 
 _HERE = Path(__file__).parent
 _LOGGING = "org.slf4j.simpleLogger.defaultLogLevel"
@@ -31,14 +32,18 @@ def _compiled() -> str:
     if not classes.is_dir():
         unfinished = Path(tempfile.mkdtemp(dir=folder))
         done = subprocess.run(
-            [program("javac"), "-cp", f"{folder}/*", "-d", str(unfinished), str(source)],
+            [java("javac"), "-cp", f"{folder}/*", "-d", str(unfinished), str(source)],
             capture_output=True,
             text=True,
             timeout=120,
         )
         if done.returncode:
-            raise NoJava(f"the program does not compile: {done.stderr[:2000]}")
-        unfinished.rename(classes)
+            raise Missing(f"the program does not compile: {done.stderr[:2000]}")
+        try:
+            unfinished.rename(classes)
+        except OSError:
+            # Another run was faster.
+            shutil.rmtree(unfinished)
     return f"{classes}:{folder}/*"
 
 
@@ -46,11 +51,11 @@ class Engine:
     """The engine behind a pipe. It keeps what it downloaded until it is told to look again."""
 
     def __init__(self, address: str, service: str) -> None:
-        java, classpath = program("java"), _compiled()
+        classpath = _compiled()
         self.folder = tempfile.mkdtemp(prefix="headgate-ranger-")
         self.process = subprocess.Popen(
             [
-                java,
+                java(),
                 "-Xmx256m",
                 f"-D{_LOGGING}=error",
                 "-cp",
@@ -68,7 +73,7 @@ class Engine:
         )
         if self._line() != "ready":
             self.close()
-            raise NoJava("Ranger's engine did not start")
+            raise Missing("Ranger's engine did not start")
 
     def _line(self) -> str:
         assert self.process.stdout is not None

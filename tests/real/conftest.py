@@ -1,17 +1,14 @@
 """Real clients of somebody else's, each in an environment of its own, and a real server for them."""
 
-import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.environments import duckdb_python, gravitino_python, s3fs_python
 from tests.nessie.server import nessie
 from tests.postgres import postgres_server, postgres_url, store_url
-from tests.real.iceberg_clients import ROOT, duckdb_python
 from tests.real.iceberg_lake import IcebergLake, iceberg_lake
 from tests.real.server import running
 from tests.real.spark_client import SparkClient
@@ -22,25 +19,10 @@ __all__ = [
     "nessie",
     "postgres_server",
     "postgres_url",
+    "s3fs_python",
     "server",
     "store_url",
 ]
-
-GRAVITINO = "apache-gravitino==1.3.1"
-
-
-@pytest.fixture(scope="session")
-def gravitino_python() -> Path:
-    """The Python of an environment that has the unmodified client; made once and kept."""
-    home = ROOT / ".cache" / "gravitino-client"
-    python, complete = home / "bin" / "python", home / GRAVITINO
-    if not complete.exists():
-        uv = shutil.which("uv")
-        assert uv is not None, "uv makes the environment of the client: install uv"
-        subprocess.run([uv, "venv", "-q", "--clear", "--python", sys.executable, home], check=True)
-        subprocess.run([uv, "pip", "install", "-q", "--python", python, GRAVITINO], check=True)
-        complete.touch()
-    return python
 
 
 @pytest.fixture

@@ -1,32 +1,12 @@
 """Unmodified pyiceberg and DuckDB, as clients of a real server."""
 
 import os
-import shutil
 import subprocess
-import sys
 from pathlib import Path
 
-import pytest
 from pyiceberg.catalog.rest import RestCatalog
 
 from tests.real.iceberg_lake import IcebergLake
-
-ROOT = Path(__file__).parents[2]
-DUCKDB = ["duckdb==1.5.5", *(f"duckdb-extension-{name}==1.5.5" for name in ("iceberg", "avro", "httpfs"))]
-
-
-@pytest.fixture(scope="session")
-def duckdb_python() -> Path:
-    """The Python of an environment that has DuckDB and its extensions; made once and kept."""
-    home = ROOT / ".cache" / "duckdb-client"
-    python, complete = home / "bin" / "python", home / "duckdb-1.5.5"
-    if not complete.exists():
-        uv = shutil.which("uv")
-        assert uv is not None, "uv makes the environment of the client: install uv"
-        subprocess.run([uv, "venv", "-q", "--clear", "--python", sys.executable, home], check=True)
-        subprocess.run([uv, "pip", "install", "-q", "--python", python, *DUCKDB], check=True)
-        complete.touch()
-    return python
 
 
 def pyiceberg(lake: IcebergLake, token: str | None = None, **more: str) -> RestCatalog:

@@ -1,7 +1,6 @@
 """Apache Iceberg's own test classes and fixture server, resolved once by Maven and kept."""
 
 import os
-import shutil
 import subprocess
 import time
 from collections.abc import Iterator
@@ -10,37 +9,27 @@ from pathlib import Path
 
 import httpx
 
+from tests import maven
+from tests.peers import Missing, lacking
 from tests.postgres import free_port
 
 POM = Path(__file__).parents[1] / "rck" / "pom.xml"
 
 
 def jars() -> Path:
-    """The folder with the kit's jars; `RCK_HOME` says where, else the user's cache."""
-    home = Path(os.environ.get("RCK_HOME", "~/.cache/iceberg-rck")).expanduser()
-    if not (home / ".ready").exists():
-        maven = shutil.which("mvn")
-        assert maven is not None, (
-            "Maven resolves the kit: install mvn, or set RCK_HOME to a folder that has it"
-        )
-        (home / "lib").mkdir(parents=True, exist_ok=True)
-        goal = ["dependency:copy-dependencies", f"-DoutputDirectory={home / 'lib'}"]
-        subprocess.run([maven, "-q", "-B", "-f", POM, *goal], check=True, timeout=1200)
-        (home / ".ready").touch()
-    return home / "lib"
-
-
-def java() -> str:
-    found = shutil.which("java")
-    assert found is not None, "the kit needs Java 17 or later"
-    return found
+    """The folder with the kit's jars."""
+    try:
+        return maven.jars(POM)
+    except Missing as reason:
+        lacking("Iceberg's compatibility kit", reason)
+        raise
 
 
 def compatibility(uri: str, **properties: str) -> subprocess.CompletedProcess[str]:
     """Run the kit against a server; the properties go to its client."""
     given = {"rck.local": "false", "uri": uri, **properties}
     command = [
-        java(),
+        maven.java(),
         *(f"-D{key}={value}" for key, value in given.items()),
         "-cp",
         f"{jars()}/*",
@@ -70,7 +59,7 @@ def fixture_server(folder: Path) -> Iterator[str]:
         "CATALOG_CATALOG__IMPL": "org.apache.iceberg.jdbc.JdbcCatalog",
         "CATALOG_JDBC_SCHEMA__VERSION": "V1",
     }
-    command = [java(), "-Xmx512m", "-cp", f"{jars()}/*", "org.apache.iceberg.rest.RESTCatalogServer"]
+    command = [maven.java(), "-Xmx512m", "-cp", f"{jars()}/*", "org.apache.iceberg.rest.RESTCatalogServer"]
     with (folder / "log").open("wb") as log:
         process = subprocess.Popen(command, stdout=log, stderr=log, env=environment)
     try:

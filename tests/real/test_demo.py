@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from tests.real.conftest import ROOT
+from tests.peers import ROOT
 from tests.real.server import environment
 
 pytestmark = [pytest.mark.real, pytest.mark.spark, pytest.mark.timeout(1200)]

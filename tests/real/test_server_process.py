@@ -11,7 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.maven import lacking
+from tests.peers import lacking
 from tests.real.server import headgate, running
 
 pytestmark = pytest.mark.real

@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,7 +13,6 @@ import pytest
 from pyiceberg.catalog.rest import RestCatalog
 
 from tests.minio import PATIENCE, Minio, minio
-from tests.real.conftest import ROOT
 from tests.real.iceberg_clients import duckdb, keyless
 from tests.real.iceberg_lake import IcebergLake, iceberg_lake
 
@@ -22,28 +20,12 @@ __all__ = ["minio"]
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(PATIENCE)]
 
-PYICEBERG = ["pyiceberg[s3fs,pyarrow]==0.12.0"]
-
 
 @pytest.fixture(scope="module")
 def lake(minio: Minio, tmp_path_factory: pytest.TempPathFactory) -> Iterator[IcebergLake]:
     properties = {**minio.properties(), "warehouse": f"s3://{minio.bucket()}/lake"}
     with iceberg_lake(tmp_path_factory.mktemp("lake"), properties) as lake:
         yield lake
-
-
-@pytest.fixture(scope="module")
-def s3fs_python() -> Path:
-    """The Python of an environment that has pyiceberg with s3fs; made once and kept."""
-    home = ROOT / ".cache" / "pyiceberg-s3fs"
-    python, complete = home / "bin" / "python", home / "pyiceberg-0.12.0"
-    if not complete.exists():
-        uv = shutil.which("uv")
-        assert uv is not None, "uv makes the environment of the client: install uv"
-        subprocess.run([uv, "venv", "-q", "--clear", "--python", sys.executable, home], check=True)
-        subprocess.run([uv, "pip", "install", "-q", "--python", python, *PYICEBERG], check=True)
-        complete.touch()
-    return python
 
 
 def client(lake: IcebergLake, **more: str) -> RestCatalog:

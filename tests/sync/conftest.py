@@ -10,7 +10,7 @@ from headgate.sync.connectors.hive import Authorizer
 from headgate.sync.journal import Journal
 from tests.hive.server import hive_metastore, hive_metastore_four
 from tests.mariadb import mariadb_server
-from tests.maven import NoJava, lacking
+from tests.peers import Missing, lacking
 from tests.postgres import new_database, postgres_server
 from tests.sync.cloud_stands import BigQueryStand, LakeFormationStand, PolarisStand, UnityStand
 from tests.sync.hive_stand import HiveStand
@@ -79,7 +79,7 @@ def stand_of(
 def _ranger() -> Stand:
     try:
         return RangerStand()
-    except NoJava as reason:
+    except Missing as reason:
         lacking("Ranger's engine", reason)
         raise
 

@@ -14,7 +14,7 @@ import pytest
 from headgate.store import ledger
 from headgate.worker import loop
 from tests.doors.settled import LAKE, done
-from tests.maven import lacking
+from tests.peers import lacking
 from tests.postgres import NoPostgres, new_database, stoppable
 from tests.worker.stand import ICE, POLICY, Stand, leaks, people, seen, standing
 from tests.worker.times import Clock

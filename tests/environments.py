@@ -1,0 +1,62 @@
+"""Python environments with unmodified clients, each of its own versions."""
+
+import sys
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from tests.peers import CACHE, Missing, Peer, lacking, program, run
+
+_DUCKDB: Final = "1.5.5"
+
+
+def _environment(name: str, folder: str, *packages: str) -> Peer:
+    """The mark beside the programs says that all packages are in, and which."""
+    home = CACHE / folder
+    mark = home / "-".join(packages).replace("/", "_").replace("[", "(").replace("]", ")")[:200]
+
+    def make(place: Path) -> None:
+        uv = program("uv", "install uv")
+        # Made where it stays: its programs name their own folder.
+        run([uv, "venv", "-q", "--clear", "--python", sys.executable, home], timeout=300)
+        run([uv, "pip", "install", "-q", "--python", home / "bin" / "python", *packages], timeout=900)
+        place.touch()
+
+    return Peer(name, mark, make)
+
+
+GRAVITINO: Final = _environment("Gravitino's Python client", "gravitino-client", "apache-gravitino==1.3.1")
+DUCKDB: Final = _environment(
+    "DuckDB",
+    "duckdb-client",
+    f"duckdb=={_DUCKDB}",
+    *(f"duckdb-extension-{extension}=={_DUCKDB}" for extension in ("iceberg", "avro", "httpfs")),
+)
+S3FS: Final = _environment("pyiceberg with s3fs", "pyiceberg-s3fs", "pyiceberg[s3fs,pyarrow]==0.12.0")
+
+PEERS: Final = (GRAVITINO, DUCKDB, S3FS)
+
+
+def python_of(peer: Peer) -> Path:
+    """The Python of an environment."""
+    try:
+        return peer.found().parent / "bin" / "python"
+    except Missing as reason:
+        lacking(peer.name, reason)
+        raise
+
+
+@pytest.fixture(scope="session")
+def gravitino_python() -> Path:
+    return python_of(GRAVITINO)
+
+
+@pytest.fixture(scope="session")
+def duckdb_python() -> Path:
+    return python_of(DUCKDB)
+
+
+@pytest.fixture(scope="session")
+def s3fs_python() -> Path:
+    return python_of(S3FS)
