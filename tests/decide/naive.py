@@ -228,7 +228,7 @@ RULES: dict[str, Rule] = {
     "TEST_CONNECTION": _metalake_or("CREATE_CATALOG"),
     "TEST_CATALOG_CONNECTION": lambda q: q.top(),
     "LOAD_CATALOG": _load_catalog,
-    "SET_CATALOG_IN_USE": _load_catalog,
+    "SET_CATALOG_IN_USE": lambda q: q.top(),
     "ALTER_CATALOG": lambda q: q.top(),
     "DROP_CATALOG": lambda q: q.top(),
     "LIST_SCHEMAS": _load_catalog,

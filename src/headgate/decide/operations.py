@@ -96,7 +96,7 @@ class Op(enum.Enum):
     TEST_CONNECTION = Operation(_T.METALAKE, any_of(has(P.CREATE_CATALOG), _METALAKE))
     TEST_CATALOG_CONNECTION = Operation(_T.CATALOG, _TOP)
     LOAD_CATALOG = Operation(_T.CATALOG, _LOAD_CATALOG)
-    SET_CATALOG_IN_USE = Operation(_T.CATALOG, _LOAD_CATALOG)
+    SET_CATALOG_IN_USE = Operation(_T.CATALOG, _TOP)
     ALTER_CATALOG = Operation(_T.CATALOG, _TOP)
     DROP_CATALOG = Operation(_T.CATALOG, _TOP)
 
