@@ -17,6 +17,7 @@ from headgate import logs
 from headgate.cli.failure import Failure, Usage
 from headgate.cli.output import console
 from headgate.doors.authentication.simple import is_loopback
+from headgate.doors.connections import IDLE, allow_many_files
 from headgate.doors.protocol import HttpProtocol
 from headgate.settings import HANDOVER, Settings
 from headgate.store import Store
@@ -34,6 +35,7 @@ def run(settings: Settings) -> None:
             "leave --host out, or leave --dev out and use tokens",
         )
     logs.configure()
+    allow_many_files()
     _prepare(settings)
     listening = _listen(settings)
     with _metrics_folder(settings):
@@ -89,8 +91,7 @@ def _serve(settings: Settings, listening: socket.socket) -> None:
         server_header=False,
         # An address is believed only as the socket tells it.
         proxy_headers=False,
-        # Longer than clients keep a connection for their next request: who closes first must not be the server.
-        timeout_keep_alive=75,
+        timeout_keep_alive=int(IDLE),
         timeout_graceful_shutdown=PATIENCE,
     )
     if settings.workers == 1:

@@ -8,6 +8,7 @@ from typing import Final
 import msgspec
 
 from headgate import logs
+from headgate.doors.arrival import Receive
 from headgate.doors.authentication import Authentication, Scheme, SimpleScheme
 from headgate.doors.authentication.own import OwnTokenScheme
 from headgate.doors.authentication.simple import is_loopback
@@ -17,7 +18,7 @@ from headgate.doors.iceberg import IcebergDoor
 from headgate.doors.observe import Metrics
 from headgate.doors.openapi import with_document
 from headgate.doors.root import RootDoor
-from headgate.doors.server import Receive, Scope, Send, Server
+from headgate.doors.server import Scope, Send, Server
 from headgate.settings import Settings
 from headgate.steward import Steward
 from headgate.store import Store

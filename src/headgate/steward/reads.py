@@ -1,5 +1,6 @@
 """Reads of tables: what the caller sees of one, told the same way to whoever loads, plans or writes."""
 
+import re
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -30,6 +31,7 @@ PATIENCE: Final = 20.0
 """Seconds that a client waits for a table to be made ready before it is told to come back. DuckDB hangs up after 30."""
 MOST_WAITING: Final = 16
 """How many may wait so at a time; a server whose threads all wait answers nobody."""
+_NUMBER: Final = re.compile(r"[0-9]{1,6}")
 _WAYS: Final = frozenset({"vended-credentials", "remote-signing"})
 
 
@@ -57,7 +59,7 @@ class Circumstances(msgspec.Struct, frozen=True, omit_defaults=True):
         """
         name, _, version = (self.client or "").removeprefix("Apache ").partition(" ")
         parts = version.split(" ")[0].split(".")
-        if name != "Iceberg" or len(parts) < 2 or not all(part.isdigit() for part in parts[:2]):
+        if name != "Iceberg" or len(parts) < 2 or not all(_NUMBER.fullmatch(part) for part in parts[:2]):
             return False
         return (int(parts[0]), int(parts[1])) >= (1, 11)
 

@@ -8,7 +8,7 @@ from headgate.decide import Op
 from headgate.doors.iceberg import wire
 from headgate.doors.iceberg.errors import Unprocessable
 from headgate.doors.iceberg.once import done_before, once
-from headgate.doors.routing import Answer, Call, Routes
+from headgate.doors.routing import Answer, Call, Routes, read_body
 from headgate.model.objects import ObjectRef, ObjectType
 from headgate.steward.schemas import parent_of
 from headgate.steward.updates import Updates, checked_properties
@@ -34,7 +34,7 @@ def _properties(record: ObjectRecord) -> dict[str, str]:
 
 def _holder(call: Call) -> ObjectRef:
     """What will hold the new namespace; its name is in the body, which is read before the permit is asked for."""
-    body = msgspec.json.decode(call.raw or b"{}", type=Create)
+    body = read_body(call.raw, Create)
     return parent_of(wire.catalog(call), wire.schema_name(body.namespace))
 
 
