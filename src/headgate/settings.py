@@ -34,7 +34,8 @@ class Oidc(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", forbid_unk
     algorithms: tuple[str, ...] = ("RS256", "ES256", "PS256")
     name_claims: tuple[str, ...] = ("preferred_username", "sub")
     """The first of these that a token has names the user."""
-    groups_claim: str = "groups"
+    groups_claim: str | bool = "groups"
+    """The claim that lists the groups; `false` declares that the issuer's tokens carry none."""
     leeway: int = 30
     """Seconds by which clocks may differ."""
     client_id: str | None = None
@@ -48,6 +49,8 @@ class Oidc(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", forbid_unk
             raise ValueError(f"'algorithms' must be some of {', '.join(ALGORITHMS)}")
         if not self.name_claims:
             raise ValueError("'name-claims' must name a claim")
+        if self.groups_claim is True or self.groups_claim == "":
+            raise ValueError("'groups-claim' must name a claim, or be false for an issuer without groups")
         if not 0 <= self.leeway <= 300:
             raise ValueError("'leeway' must be 0 to 300 seconds")
 

@@ -161,11 +161,13 @@ def content(r: Random) -> dict[str, object]:
 
 
 def identity(r: Random) -> Identity:
+    known = r.random() < 0.8
     return Identity(
         r.choice(tuple(USERS.values())),
-        frozenset(r.sample(tuple(GROUPS.values()), r.choice((0, 0, 1)))),
+        frozenset(r.sample(tuple(GROUPS.values()), r.choice((0, 0, 1)))) if known else frozenset(),
         ActiveRoles() if r.random() < 0.8 else ActiveRoles(all=False),
         purpose=r.choice((None, "work", "other")),
+        groups_known=known,
     )
 
 

@@ -41,6 +41,8 @@ class Who:
     user: str
     claims: tuple[str, ...] = ()
     active: tuple[str, ...] | None = None
+    groups_known: bool = True
+    """Whether the token tells the groups at all."""
 
 
 def kind(key: Key) -> str:
@@ -103,8 +105,16 @@ class Question:
         return self.owns(self.key)
 
     def says(self, effect: str, privilege: str, chain: list[Key]) -> bool:
-        """Whether a role has this effect on one of these levels: allows of active roles, denies of all held ones."""
-        for role in self.held_roles:
+        """Whether a role has this effect on one of these levels: allows of active roles, denies of all held ones.
+
+        Whose groups are not known is denied what any group is denied.
+        """
+        roles = list(self.held_roles)
+        if effect == "deny" and not self.who.groups_known:
+            roles += [
+                role for role, (what, _) in self.world.holders if role[0] == self.lake and what == "group"
+            ]
+        for role in roles:
             if effect == "allow" and self.who.active is not None and role[-1] not in self.who.active:
                 continue
             if any((role, key, privilege, effect) in self.world.grants for key in chain):

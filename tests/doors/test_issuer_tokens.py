@@ -16,6 +16,7 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
+from headgate.doors.authentication import Authentication
 from headgate.doors.authentication.keys import FRESH, PAUSE, STALE, IssuerKeys
 from headgate.doors.authentication.oidc import OidcScheme
 from headgate.model.errors import Unauthenticated, Unavailable
@@ -108,8 +109,29 @@ def test_a_good_token_proves_user_and_groups(issuer: Issuer) -> None:
     key = issuer.rsa("one")
     assert scheme(issuer).identify("bearer", signed(issuer, key), None) == ("ann", frozenset({"analysts"}))
     elliptic = issuer.keys["two"] = ec.generate_private_key(ec.SECP256R1())
-    token = signed(issuer, elliptic, "two", "ES256", preferred_username="bea", groups=None)
+    token = signed(issuer, elliptic, "two", "ES256", preferred_username="bea", groups=[])
     assert scheme(issuer).identify("bearer", token, None) == ("bea", frozenset())
+
+
+def test_groups_that_a_token_does_not_tell_are_unknown_and_not_none(issuer: Issuer) -> None:
+    key = issuer.rsa("one")
+    silent = signed(issuer, key, groups=None)
+    assert scheme(issuer).identify("bearer", silent, None) == ("ann", None)
+    assert scheme(issuer, groups_claim="roles").identify("bearer", signed(issuer, key), None) == ("ann", None)
+    bearer = {"authorization": f"Bearer {silent}"}
+    assert not Authentication([scheme(issuer)]).identify(bearer, None).groups_known
+    told = {"authorization": f"Bearer {signed(issuer, key, groups=[])}"}
+    assert Authentication([scheme(issuer)]).identify(told, None).groups_known
+
+
+def test_an_issuer_may_be_declared_to_carry_no_groups(issuer: Issuer) -> None:
+    key = issuer.rsa("one")
+    for claims in ({"groups": None}, {"groups": ["analysts"]}):
+        token = signed(issuer, key, **claims)
+        assert scheme(issuer, groups_claim=False).identify("bearer", token, None) == ("ann", frozenset())
+    for wrong in (True, ""):
+        with pytest.raises(ValueError, match="groups-claim"):
+            Oidc(issuer=issuer.url, audience="headgate", groups_claim=wrong)
 
 
 def test_claims_and_key_address_are_configurable(issuer: Issuer) -> None:

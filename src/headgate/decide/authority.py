@@ -109,6 +109,9 @@ class Caller(msgspec.Struct, frozen=True):
     allow: int = 0
     deny: int = 0
     """What the roles allow and deny on the metalake itself, which every object is under."""
+    possible: frozenset[int] = frozenset()
+    """Roles that are held only if the caller is in a group that their token does not tell of. They are among `roles`
+    and `inactive`: what they deny counts, what they allow does not."""
 
 
 class Authority:
@@ -231,6 +234,8 @@ class Authority:
                     hint="name only roles you hold as active",
                 )
             active = frozenset(role.id for role in names.values() if role is not None)
+        possible = frozenset() if identity.groups_known else self._roles_of_groups(metalake) - roles
+        roles |= possible
         top = self.objects[metalake]
         owns = int(Fact.OWNS_METALAKE) if top.owner in principals else 0
         return Caller(
@@ -242,7 +247,20 @@ class Authority:
             roles - active,
             admin | int(Fact.MEMBER) | owns,
             *top.effects(roles, roles - active),
+            possible,
         )
+
+    def _roles_of_groups(self, metalake: int) -> frozenset[int]:
+        """The roles that any group of a metalake holds."""
+
+        def collect() -> frozenset[int]:
+            found: set[int] = set()
+            for member in self.members.values():
+                if member.metalake == metalake and member.kind is PrincipalKind.GROUP:
+                    found |= self.held.get(member.id) or frozenset()
+            return frozenset(found)
+
+        return self.kept(("roles of groups", metalake), collect)
 
     def kept(self, key: Any, make: Callable[[], V]) -> V:
         """What `make` gives, worked out once: an authority never changes, so neither does what follows from it alone."""

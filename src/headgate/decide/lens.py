@@ -6,6 +6,7 @@ masks of the highest priority stand; whatever cannot be evaluated, or does not f
 
 import datetime as dt
 import hashlib
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final
@@ -140,9 +141,8 @@ def fresh(authority: Authority, caller: Caller, table: Node, shape: Shape, now: 
     """As `lens`, worked out anew from rules that were kept."""
     rules = rules_of(authority, table, shape)
     who = person(authority, caller)
-    return decide(
-        rules, binding(rules, who, caller.identity.purpose, now), request_of(who, caller.identity, now)
-    )
+    bits = binding(rules, who, caller.identity.purpose, now)
+    return decide(rules, bits, request_of(who, caller.identity, now), doubtful(rules, who))
 
 
 def binding(rules: TableRules, who: Person, purpose: str | None, now: dt.datetime) -> int:
@@ -158,10 +158,11 @@ def why_not(clause: Clause, who: Person, purpose: str | None, now: dt.datetime) 
     """Why a policy does not bind a person, or None if it does.
 
     INVARIANT: a role that is held binds although it is not active, and exempts only if it is. Who states no purpose is
-    bound by the policies of every purpose.
+    bound by the policies of every purpose. Whose groups are not known is bound by the policies for any group.
     """
     policy = clause.parsed
-    if not policy.to.has(who.user, who.claimed, who.roles):
+    by_group = not who.groups_known and bool(policy.to.groups)
+    if not by_group and not policy.to.has(who.user, who.claimed, who.roles):
         return "it is not for them"
     if policy.except_.has(who.user, who.groups, who.active):
         return "they are excepted"
@@ -172,14 +173,29 @@ def why_not(clause: Clause, who: Person, purpose: str | None, now: dt.datetime) 
     return None
 
 
+def doubtful(rules: TableRules, who: Person) -> int:
+    """The clauses of which it depends on groups that are not known whether they bind this person, as bits."""
+    if who.groups_known:
+        return 0
+    bits = 0
+    surely_held = who.roles - who.possible
+    for number, clause in enumerate(rules.clauses):
+        to, except_ = clause.parsed.to, clause.parsed.except_
+        exempts = bool(except_.groups) or not except_.roles.isdisjoint(who.possible)
+        if exempts or not to.has(who.user, who.claimed, surely_held):
+            bits |= 1 << number
+    return bits
+
+
 def _by_answers(rules: TableRules, who: Person, identity: Identity, now: dt.datetime) -> LensVerdict:
     """The verdict, shared by all who are bound by the same clauses and give the same answers to what these ask."""
     bits = binding(rules, who, identity.purpose, now)
     request = request_of(who, identity, now)
-    key = (bits, tuple(_answer(fact.kind, fact.key, request) for fact in rules.facts(bits)))
+    doubts = doubtful(rules, who)
+    key = (bits, doubts, tuple(_answer(fact.kind, fact.key, request) for fact in rules.facts(bits)))
     found = rules.verdicts.get(key)
     if found is None:
-        found = decide(rules, bits, request)
+        found = decide(rules, bits, request, doubts)
         # What denies may tell the user's own name, so it is nobody else's answer.
         if found.lens is not None:
             if len(rules.verdicts) > 10_000:
@@ -196,7 +212,7 @@ def _answer(kind: str, key: str, request: Request) -> Any:
         case "user":
             return request.user
         case "member":
-            return key in request.groups
+            return request.member(key)
         case "context":
             return getattr(request, key)
     return request.date
@@ -236,12 +252,13 @@ class _Draft:
     hidden: set[int] = field(default_factory=set)
     masks: dict[int, list[tuple[Mask, Clause]]] = field(default_factory=dict)
     denials: list[Denial] = field(default_factory=list)
+    doubtful: frozenset[Clause] = frozenset()
 
 
-def decide(rules: TableRules, bits: int, request: Request) -> LensVerdict:
-    """The verdict of the clauses that bind, for one request."""
+def decide(rules: TableRules, bits: int, request: Request, doubts: int = 0) -> LensVerdict:
+    """The verdict of the clauses that bind, for one request; of the `doubts` it is not known whether they do."""
     told = [said(c, request) for n, c in enumerate(rules.clauses) if bits >> n & 1]
-    draft = _Draft()
+    draft = _Draft(doubtful=frozenset(c for n, c in enumerate(rules.clauses) if doubts >> n & 1))
     for one in told:
         if one.deny is not None:
             draft.denials.append(Denial((one.clause.name,), one.deny))
@@ -322,26 +339,37 @@ def _choose(draft: _Draft, hidden: frozenset[int]) -> dict[int, tuple[Mask, Clau
         top = max(clause.parsed.policy.priority for _, clause in offers)
         best = [(m, c) for m, c in offers if c.parsed.policy.priority == top]
         if len({mask.text for mask, _ in best}) > 1:
-            named = tuple(dict.fromkeys(clause.name for _, clause in best))
             draft.denials.append(
                 Denial(
-                    named,
+                    _named(best),
                     f"different masks of equal priority {top} on field {id}; give one a higher priority",
                 )
             )
+        best.sort(key=lambda offer: offer[1] in draft.doubtful)
+        if best[0][1] in draft.doubtful and len({mask.text for mask, _ in offers}) > 1:
+            # INVARIANT: a mask takes the place of another only where it surely stands; else it might show more.
+            draft.denials.append(Denial(_named(offers), _DOUBT.format(id)))
         chosen[id] = best[0]
     for id, (mask, clause) in list(chosen.items()):
         outer = next((i for i in mask.column.ids[:-1] if i in chosen), None)
         if outer is None:
             continue
         around = chosen[outer][1]
-        if around.parsed.policy.priority > clause.parsed.policy.priority:
+        if around in draft.doubtful:
+            draft.denials.append(Denial(_named([(mask, around), (mask, clause)]), _DOUBT.format(id)))
+        elif around.parsed.policy.priority > clause.parsed.policy.priority:
             del chosen[id]
         else:
-            named = tuple(dict.fromkeys((around.name, clause.name)))
             why = f"field {id} lies inside field {outer}, which is masked itself; give the outer mask a higher priority"
-            draft.denials.append(Denial(named, why))
+            draft.denials.append(Denial(_named([(mask, around), (mask, clause)]), why))
     return chosen
+
+
+_DOUBT: Final = "which mask stands on field {} depends on groups that the token does not tell"
+
+
+def _named(offers: Iterable[tuple[Mask, Clause]]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(clause.name for _, clause in offers))
 
 
 def _outermost(hidden: set[int], schema: Schema) -> frozenset[int]:

@@ -18,12 +18,23 @@ class Person:
     roles: frozenset[str]
     active: frozenset[str]
     attributes: Attributes
+    groups_known: bool = True
+    """Whether they are in no other groups than these."""
+    possible: frozenset[str] = frozenset()
+    """Those of the roles that they hold only if they are in a group that is not known."""
 
 
 def person(authority: Authority, caller: Caller) -> Person:
     """Who a caller is."""
     identity = caller.identity
-    key = ("person", identity.user, identity.groups, identity.active_roles, caller.metalake)
+    key = (
+        "person",
+        identity.user,
+        identity.groups,
+        identity.active_roles,
+        caller.metalake,
+        identity.groups_known,
+    )
     return authority.kept(key, lambda: _person(authority, caller))
 
 
@@ -37,6 +48,8 @@ def _person(authority: Authority, caller: Caller) -> Person:
         frozenset(names.values()),
         frozenset(name for role, name in names.items() if role not in caller.inactive),
         {} if caller.member is None else authority.members[caller.member].attributes,
+        caller.identity.groups_known,
+        frozenset(names[role] for role in caller.possible),
     )
 
 
@@ -52,4 +65,5 @@ def request_of(who: Person, identity: Identity, now: dt.datetime) -> Request:
         moment.hour,
         identity.engine,
         moment.date(),
+        who.groups_known,
     )

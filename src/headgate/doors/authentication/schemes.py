@@ -7,8 +7,8 @@ from headgate.model.errors import Unauthenticated
 from headgate.model.objects import clip
 from headgate.model.principals import ActiveRoles, Identity
 
-Proven = tuple[str, frozenset[str]]
-"""The user and the groups that credentials prove."""
+Proven = tuple[str, frozenset[str] | None]
+"""The user and the groups that credentials prove; None if they do not tell the groups."""
 
 
 class Scheme(Protocol):
@@ -39,11 +39,12 @@ class Authentication:
                 user, groups = found
                 return Identity(
                     user,
-                    groups,
+                    frozenset() if groups is None else groups,
                     ActiveRoles.parse(headers.get("x-gravitino-active-roles")),
                     address,
                     engine=headers.get("headgate-engine"),
                     purpose=headers.get("headgate-purpose"),
+                    groups_known=groups is not None,
                 )
         if scheme.lower() == "bearer":
             raise Unauthenticated(

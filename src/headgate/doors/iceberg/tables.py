@@ -219,6 +219,7 @@ def _etag(loaded: Loaded, permit: Permit, snapshots: str) -> str:
         snapshots,
         permit.identity.user,
         sorted(permit.identity.groups),
+        permit.identity.groups_known,
     )
     return f'"{hashlib.sha256(repr(parts).encode()).hexdigest()[:32]}"'
 
