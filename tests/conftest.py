@@ -34,6 +34,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="N",
         help="how many tables the leak hunt makes (tests/leaks)",
     )
+    parser.addoption(
+        "--fuzz-seconds",
+        type=float,
+        default=None,
+        metavar="S",
+        help="how long each fuzz of the doors runs, with new examples every time (tests/doors)",
+    )
 
 
 @pytest.fixture
