@@ -126,7 +126,11 @@ class World:
         self.server = Server(self.steward, Authentication([SimpleScheme()]), doors, threads=4)
         self._rows = sqlite3.connect(f"{folder}/store.db")
         self._loop = asyncio.new_event_loop()
-        self._fill()
+        try:
+            self._fill()
+        except BaseException:
+            self.close()
+            raise
 
     def close(self) -> None:
         self._loop.close()
@@ -178,9 +182,9 @@ class World:
         return True
 
     def must(self, method: str, path: str, body: Any = None) -> Any:
-        status, answer = self.send(
-            "admin", Sent(method, path, body=json.dumps(body).encode() if body else b"")
-        )
+        where, _, query = path.partition("?")
+        raw = json.dumps(body).encode() if body else b""
+        status, answer = self.send("admin", Sent(method, where, query, body=raw))
         assert status in (200, 204), (method, path, answer)
         return json.loads(answer or b"{}")
 
