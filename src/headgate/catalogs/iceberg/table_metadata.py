@@ -203,7 +203,7 @@ class _Draft:
             )
         try:
             method(update)
-        except (KeyError, TypeError, AttributeError) as error:
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise IllegalArgument(f"update '{action}' cannot be read: {error}") from None
 
     def done(self) -> Json:
@@ -460,8 +460,8 @@ def find(entries: list[Json], key: str, id: Any) -> Json:
 def _fresh_spec(spec: Json | None, became: dict[int, int]) -> Json:
     fields = []
     for position, field in enumerate((spec or {}).get("fields", [])):
-        if field.get("source-id") not in became:
-            raise IllegalArgument(f"Cannot find source column for partition field: {field.get('name')}")
+        if not isinstance(field, dict) or field.get("source-id") not in became:
+            raise IllegalArgument("Cannot find source column for a partition field")
         fields.append(
             {**field, "source-id": became[field["source-id"]], "field-id": FIRST_PARTITION_ID + position}
         )
@@ -473,8 +473,8 @@ def _fresh_spec(spec: Json | None, became: dict[int, int]) -> Json:
 def _fresh_order(order: Json | None, became: dict[int, int]) -> Json:
     fields = []
     for field in (order or {}).get("fields", []):
-        if field.get("source-id") not in became:
-            raise IllegalArgument(f"Cannot find source column for sort field: {field.get('source-id')}")
+        if not isinstance(field, dict) or field.get("source-id") not in became:
+            raise IllegalArgument("Cannot find source column for a sort field")
         fields.append({**field, "source-id": became[field["source-id"]]})
     return {"order-id": 1, "fields": fields} if fields else dict(UNSORTED)
 

@@ -101,7 +101,7 @@ class _Draft:
     def apply(self, update: Json) -> None:
         try:
             self._apply(update)
-        except (KeyError, TypeError, AttributeError) as error:
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise IllegalArgument(
                 f"update '{str(update.get('action'))[:40]}' cannot be read: {error}"
             ) from None
