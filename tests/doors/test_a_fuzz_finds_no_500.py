@@ -152,7 +152,10 @@ def _sent(case: Any, user: str | None, r: Random) -> Sent:
         query = [*((k, v) for k, v in query if k != "metalake"), ("metalake", "lake")]
     body = b""
     if case.body is not schemathesis.core.NOT_SET and case.body is not None:
-        body = json.dumps(case.body, default=str).encode()
+        form = isinstance(case.body, dict) and case.media_type == "application/x-www-form-urlencoded"
+        body = (
+            urlencode(case.body, errors="replace") if form else json.dumps(case.body, default=str)
+        ).encode()
     headers = {}
     if r.random() < 0.05:
         name = r.choice(("Idempotency-Key", "Headgate-At-Least", "X-Gravitino-Active-Roles", "Headgate-Purpose", "If-None-Match", "X-Iceberg-Access-Delegation", "X-Client-Version", "Accept", "Content-Type"))  # fmt: skip

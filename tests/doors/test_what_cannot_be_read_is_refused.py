@@ -224,6 +224,11 @@ def test_who_proved_who_they_are_may_send_much_and_not_too_much(asgi: Asgi) -> N
         assert asgi.answer[b"connection"] == b"close"
 
 
+def test_a_form_of_too_many_fields_is_a_bad_request(asgi: Asgi) -> None:
+    form = b"&".join(b"a%d=1" % n for n in range(21))
+    assert asgi.ask("POST", b"/iceberg/v1/oauth/tokens", parts=iter([form]))[0] == 400
+
+
 def test_a_fault_before_any_door_is_answered_by_the_door(asgi: Asgi, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: Any) -> None:
         raise ZeroDivisionError("hush")

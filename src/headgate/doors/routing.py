@@ -112,6 +112,8 @@ class Route(msgspec.Struct, frozen=True):
     """What is told to be missing when the object is, where that is not the object itself."""
     versions: tuple[int, ...] = (1,)
     """The versions of the door's media type that are spoken here."""
+    raw: Mapping[str, Any] = {}
+    """For a handler that reads the body itself: the schema of the body by media type, for the OpenAPI document."""
 
     @property
     def segments(self) -> tuple[str, ...]:
@@ -142,6 +144,7 @@ class Routes:
         about: About | None = None,
         missing: str | None = None,
         versions: tuple[int, ...] = (1,),
+        raw: Mapping[str, Any] | None = None,
     ) -> Callable[[Handler], Handler]:
         """Register a handler. `target` names the object from the call; `body` is the type its JSON must have."""
         if not isinstance(requires, Open) and target is None:
@@ -161,6 +164,7 @@ class Routes:
                     about,
                     "metadata-object" if isinstance(requires, dict) else missing,
                     versions,
+                    raw or {},
                 )
             )
             return handler
