@@ -9,7 +9,8 @@ import msgspec
 from headgate.catalogs.interface import Document, IcebergCatalog, Place, Staged, holds_documents
 from headgate.catalogs.locations import normal
 from headgate.catalogs.rest import RestIceberg
-from headgate.model.errors import Conflict, IllegalArgument, Unsupported
+from headgate.decide.clauses import any_on_the_way
+from headgate.model.errors import Conflict, Forbidden, IllegalArgument, Unsupported
 from headgate.model.objects import ObjectType, checked_name, clip
 from headgate.steward.kernel import Kernel
 from headgate.steward.ownership import created
@@ -114,6 +115,7 @@ class Documents:
                         *(commit.permit for commit in commits), telling=_telling(commits, staged)
                     ) as tx:
                         for commit, change in zip(commits, staged, strict=True):
+                            self._keeps_history(commit)
                             change.commit(tx, self._object(tx, commit))
                         if name is not None:
                             self._named(tx, commits[0].permit, name)
@@ -133,7 +135,7 @@ class Documents:
         adapter = self.adapter(commits[0].permit)
         for commit in commits:
             if commit.name is None:
-                self.reads.check_writable(commit.permit, adapter.document(commit.place), commit.updates)
+                self._keeps_history(commit)
         changes = [(commit.place, commit.requirements, commit.updates) for commit in commits]
         if len(changes) > 1 and isinstance(adapter, RestIceberg):
             return adapter.commit_together(changes)
@@ -142,6 +144,21 @@ class Documents:
             staged.append(adapter.commit_document(*change))
             abandoned.enter_context(Abandoned(staged[-1]))
         return staged
+
+    def _keeps_history(self, commit: Commit) -> None:
+        """Refuse a commit that would let a policy lapse.
+
+        INVARIANT: a policy that names a column by its former name is known to mean it only as long as the former schema
+        is there.
+        """
+        permit = commit.permit
+        forgets = any(update.get("action") == "remove-schemas" for update in commit.updates)
+        if forgets and (named := any_on_the_way(self.kernel.authority(), permit.node)):
+            raise Forbidden(
+                f"the former schemas of table '{clip(permit.ref.full_name)}' cannot be removed",
+                hint=f"policies ask for its former columns: {clip(', '.join(named), 200)}",
+                about=ObjectType.TABLE,
+            )
 
     def rename(self, source: Permit, target: Permit, name: str, *others: Permit) -> None:
         """Give a table or view another name, maybe in another schema of the same catalog. Its files stay where they are."""
