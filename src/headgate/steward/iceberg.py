@@ -148,15 +148,23 @@ class Documents:
     def _keeps_history(self, commit: Commit) -> None:
         """Refuse a commit that would let a policy lapse.
 
-        INVARIANT: a policy that names a column by its former name is known to mean it only as long as the former schema
-        is there.
+        INVARIANT: a policy that names a column by its former name, and a tag on a column that is gone, are known to mean
+        the column of today only as long as the former schema is there.
         """
-        permit = commit.permit
-        forgets = any(update.get("action") == "remove-schemas" for update in commit.updates)
-        if forgets and (named := any_on_the_way(self.kernel.authority(), permit.node)):
+        if not any(update.get("action") == "remove-schemas" for update in commit.updates):
+            return
+        permit, authority = commit.permit, self.kernel.authority()
+        why = ""
+        if named := any_on_the_way(authority, permit.node):
+            why = f"policies ask for its former columns: {clip(', '.join(named), 200)}"
+        elif tagged := {label.field for label in authority.labels.get(permit.node.id) or () if label.field}:
+            shape = self.reads.lenses.shapes.of(authority, permit.node)
+            if shape is None or not tagged <= shape.schema.by_id.keys():
+                why = "tags stand on its former columns: take them off the columns that took over their names"
+        if why:
             raise Forbidden(
                 f"the former schemas of table '{clip(permit.ref.full_name)}' cannot be removed",
-                hint=f"policies ask for its former columns: {clip(', '.join(named), 200)}",
+                hint=why,
                 about=ObjectType.TABLE,
             )
 
