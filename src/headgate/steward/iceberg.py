@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import msgspec
 
+from headgate.catalogs.iceberg.validity import READ_BY
 from headgate.catalogs.interface import Document, IcebergCatalog, Place, Staged, holds_documents
 from headgate.catalogs.locations import normal
 from headgate.catalogs.rest import RestIceberg
@@ -213,6 +214,13 @@ class Documents:
         return adapter
 
 
+def _read_by(updates: Sequence[Json]) -> list[str] | None:
+    """The properties among the updates that change what readers read from the same files."""
+    sent = [update.get(key) for update in updates for key in ("updates", "removals")]
+    named = [name for some in sent if isinstance(some, list | dict) for name in some]
+    return sorted(READ_BY.intersection(name for name in named if isinstance(name, str))) or None
+
+
 def _telling(
     commits: Sequence[Commit], staged: Sequence[Staged[Document]]
 ) -> Callable[[Permit], dict[str, object]]:
@@ -222,6 +230,7 @@ def _telling(
             "name": commit.name,
             "snapshot": change.result.metadata.get("current-snapshot-id"),
             "updates": sorted({str(update.get("action"))[:40] for update in commit.updates}),
+            "reads_as": _read_by(commit.updates),
         }
         for commit, change in zip(commits, staged, strict=True)
     }

@@ -5,6 +5,7 @@ from typing import Any, Final
 import msgspec
 
 from headgate.catalogs import TableCatalog
+from headgate.catalogs.iceberg.validity import READ_BY
 from headgate.catalogs.interface import Place, Staged, holds_tables
 from headgate.decide import Op, visible
 from headgate.model import tables as t
@@ -74,7 +75,7 @@ class Tables:
         place = Place(_segments(permit.ref.parent), permit.ref.name, before.id)
         staged = self.adapter(permit).alter_table(place, changes)
         permits = (permit,) if into is None else (permit, *into)
-        with self.kernel.change(*permits) as tx, Abandoned(staged):
+        with self.kernel.change(*permits, telling=lambda _: _told(changes)) as tx, Abandoned(staged):
             staged.commit(tx, before.id)
             target = None if into is None else into[1].node.id
             if name is not None:
@@ -157,6 +158,13 @@ def untaken(tx: Write, schema: int, type: ObjectType, name: str) -> None:
     other = _OTHER[type]
     if objects.find(tx, schema, other, name) is not None:
         raise NameTaken(f"{other} '{clip(name)}' already exists", about=other)
+
+
+def _told(changes: tuple[t.TableChange, ...]) -> dict[str, object]:
+    """What the audit trail shall know: the kinds of changes, and properties that change what readers read."""
+    named = {change.property for change in changes if isinstance(change, t.SetProperty | t.RemoveProperty)}
+    kinds = sorted({str(change.__struct_config__.tag) for change in changes})
+    return {"updates": kinds, "reads_as": sorted(READ_BY & named) or None}
 
 
 def _new_name(
