@@ -333,7 +333,8 @@ def _by_tags(
 ) -> list[tuple[dict[str, str], list[tuple[int, ...]]]]:
     """The columns, and the fields of structs, as ways of field ids; those with equal tags together.
 
-    INVARIANT: the nearest assignment wins: the field's own, then those of the structs around it, then the table's.
+    INVARIANT: the nearest assignment wins: the field's own, then those of a former field of its name that is gone, then
+    those of the structs around it, then the table's.
     """
     groups: dict[TagItems, tuple[dict[str, str], list[tuple[int, ...]]]] = {}
     for located in shape.schema.by_id.values():
@@ -341,6 +342,9 @@ def _by_tags(
             continue
         held = tags
         for id in located.ids:
+            # Former ones that differ in the value of a tag: the youngest wins.
+            for former in sorted(shape.heirs.get(id, ())):
+                held = {**held, **fields.get(former, {})}
             if id in fields:
                 held = {**held, **fields[id]}
         groups.setdefault(tuple(sorted(held.items())), (held, []))[1].append(located.ids)

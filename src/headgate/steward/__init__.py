@@ -21,6 +21,7 @@ from headgate.steward.history import History
 from headgate.steward.iceberg import Documents
 from headgate.steward.jobs import JobTemplates
 from headgate.steward.kernel import Kernel
+from headgate.steward.labels import Fields
 from headgate.steward.leaves import Leaves
 from headgate.steward.lens_care import LensCare
 from headgate.steward.lenses import Lenses
@@ -108,14 +109,19 @@ class Steward:
         self.kernel.close()
         self.catalogs.registry.close()
 
-    def _columns(self, permit: Permit) -> dict[str, tuple[int, ...]]:
+    def _columns(self, permit: Permit) -> dict[str, tuple[Fields, ...]]:
         """The columns of a table that the caller sees, nested ones by dotted name, for what is assigned to columns."""
         table = self.tables.load(permit).table
-        top = {name: (id,) for name, id in table.fields.items()}
         seen = self.lenses.of(permit, table.metadata_location)
         hidden = seen.within(seen.lens.hidden)
+        heirs = seen.shape.heirs
+
+        def fields(id: int) -> Fields:
+            return (id, *sorted(heirs.get(id, ()), reverse=True))
+
+        top = {name: (fields(id),) for name, id in table.fields.items()}
         nested = {
-            ".".join(at.path): at.ids
+            ".".join(at.path): tuple(map(fields, at.ids))
             for at in seen.shape.schema.walk()
             if len(at.path) > 1 and not at.inside and at.field.id not in hidden
         }

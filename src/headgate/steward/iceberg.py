@@ -6,10 +6,12 @@ from typing import Any, Final
 
 import msgspec
 
+from headgate.catalogs.iceberg.validity import READ_BY
 from headgate.catalogs.interface import Document, IcebergCatalog, Place, Staged, holds_documents
 from headgate.catalogs.locations import normal
 from headgate.catalogs.rest import RestIceberg
-from headgate.model.errors import Conflict, IllegalArgument, Unsupported
+from headgate.decide.clauses import any_on_the_way
+from headgate.model.errors import Conflict, Forbidden, IllegalArgument, Unsupported
 from headgate.model.objects import ObjectType, checked_name, clip
 from headgate.steward.kernel import Kernel
 from headgate.steward.ownership import created
@@ -114,6 +116,7 @@ class Documents:
                         *(commit.permit for commit in commits), telling=_telling(commits, staged)
                     ) as tx:
                         for commit, change in zip(commits, staged, strict=True):
+                            self._keeps_history(commit)
                             change.commit(tx, self._object(tx, commit))
                         if name is not None:
                             self._named(tx, commits[0].permit, name)
@@ -133,7 +136,7 @@ class Documents:
         adapter = self.adapter(commits[0].permit)
         for commit in commits:
             if commit.name is None:
-                self.reads.check_writable(commit.permit, adapter.document(commit.place), commit.updates)
+                self._keeps_history(commit)
         changes = [(commit.place, commit.requirements, commit.updates) for commit in commits]
         if len(changes) > 1 and isinstance(adapter, RestIceberg):
             return adapter.commit_together(changes)
@@ -142,6 +145,29 @@ class Documents:
             staged.append(adapter.commit_document(*change))
             abandoned.enter_context(Abandoned(staged[-1]))
         return staged
+
+    def _keeps_history(self, commit: Commit) -> None:
+        """Refuse a commit that would let a policy lapse.
+
+        INVARIANT: a policy that names a column by its former name, and a tag on a column that is gone, are known to mean
+        the column of today only as long as the former schema is there.
+        """
+        if not any(update.get("action") == "remove-schemas" for update in commit.updates):
+            return
+        permit, authority = commit.permit, self.kernel.authority()
+        why = ""
+        if named := any_on_the_way(authority, permit.node):
+            why = f"policies ask for its former columns: {clip(', '.join(named), 200)}"
+        elif tagged := {label.field for label in authority.labels.get(permit.node.id) or () if label.field}:
+            shape = self.reads.lenses.shapes.of(authority, permit.node)
+            if shape is None or not tagged <= shape.schema.by_id.keys():
+                why = "tags stand on its former columns: take them off the columns that took over their names"
+        if why:
+            raise Forbidden(
+                f"the former schemas of table '{clip(permit.ref.full_name)}' cannot be removed",
+                hint=why,
+                about=ObjectType.TABLE,
+            )
 
     def rename(self, source: Permit, target: Permit, name: str, *others: Permit) -> None:
         """Give a table or view another name, maybe in another schema of the same catalog. Its files stay where they are."""
@@ -188,6 +214,13 @@ class Documents:
         return adapter
 
 
+def _read_by(updates: Sequence[Json]) -> list[str] | None:
+    """The properties among the updates that change what readers read from the same files."""
+    sent = [update.get(key) for update in updates for key in ("updates", "removals")]
+    named = [name for some in sent if isinstance(some, list | dict) for name in some]
+    return sorted(READ_BY.intersection(name for name in named if isinstance(name, str))) or None
+
+
 def _telling(
     commits: Sequence[Commit], staged: Sequence[Staged[Document]]
 ) -> Callable[[Permit], dict[str, object]]:
@@ -197,6 +230,7 @@ def _telling(
             "name": commit.name,
             "snapshot": change.result.metadata.get("current-snapshot-id"),
             "updates": sorted({str(update.get("action"))[:40] for update in commit.updates}),
+            "reads_as": _read_by(commit.updates),
         }
         for commit, change in zip(commits, staged, strict=True)
     }

@@ -18,7 +18,7 @@ from headgate.model.schema import Schema
 from headgate.planning import Veil
 from headgate.steward.kernel import Kernel
 from headgate.steward.permits import Permit
-from headgate.steward.shapes import Json, Shapes
+from headgate.steward.shapes import Json, Shapes, tables_below
 
 _UNKNOWN: Shape = Shape.of(Schema(()))
 
@@ -39,6 +39,8 @@ class Lenses:
     def __init__(self, kernel: Kernel, shapes: Shapes) -> None:
         self.kernel = kernel
         self.shapes = shapes
+        kernel.partly = self.partly
+        kernel.kept_here = shapes.kept_here
 
     def of(self, permit: Permit, location: str | None = None) -> Seen:
         """What the caller sees of the permit's table, or a refusal that names the policy.
@@ -50,6 +52,20 @@ class Lenses:
     def over(self, permit: Permit, metadata: Json) -> Seen:
         """As `of`, for the document of the table that is at hand."""
         return self._seen(permit, self.shapes.read(metadata))
+
+    def partly(self, authority: Authority, caller: Caller, node: Node) -> Node | None:
+        """A table, this one or one below, that the caller sees only a part of or not at all; None if there is none.
+
+        Writes nothing: it is also asked inside changes.
+        """
+        now = dt.datetime.now(dt.UTC)
+        for table in tables_below(authority, node):
+            if not any_on_the_way(authority, table):
+                continue
+            verdict = decide(authority, caller, table, self.shapes.of(authority, table), now)
+            if verdict.lens is None or not verdict.lens.whole:
+                return table
+        return None
 
     def _seen(self, permit: Permit, shape: Shape | None) -> Seen:
         verdict = decide(permit.authority, permit.caller, permit.node, shape, dt.datetime.now(dt.UTC))

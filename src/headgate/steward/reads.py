@@ -3,13 +3,12 @@
 import re
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
 import msgspec
 
 from headgate.catalogs.interface import Document, IcebergCatalog
-from headgate.decide.clauses import any_on_the_way
 from headgate.model.errors import Forbidden
 from headgate.model.objects import ObjectType, clip
 from headgate.steward import restrictions
@@ -183,25 +182,3 @@ class Reads:
                 about=ObjectType.TABLE,
             )
         return restrictions.told(sight.seen, sight.metadata) if how.trusted else None
-
-    def check_writable(self, permit: Permit, document: Document, updates: Sequence[Json] = ()) -> None:
-        """Refuse to write a table of which the writer does not see everything.
-
-        A commit works on the real files: who replaces what they see would delete what they do not.
-
-        INVARIANT: no policy lapses by a commit. One that names a column by its former name is known to mean it only as
-        long as the former schema is there.
-        """
-        forgets = any(update.get("action") == "remove-schemas" for update in updates)
-        if forgets and (named := any_on_the_way(permit.authority, permit.node)):
-            raise Forbidden(
-                f"the former schemas of table '{clip(permit.ref.full_name)}' cannot be removed",
-                hint=f"policies ask for its former columns: {clip(', '.join(named), 200)}",
-                about=ObjectType.TABLE,
-            )
-        if permit.ref.type is ObjectType.TABLE and not self.lenses.over(permit, document.metadata).lens.whole:
-            raise Forbidden(
-                f"table '{clip(permit.ref.full_name)}' cannot be written by someone who sees only a part of it",
-                hint="ask its owner for all of it",
-                about=ObjectType.TABLE,
-            )

@@ -43,11 +43,6 @@ def hides(hidden: frozenset[Path]) -> Callable[[Path], bool]:
     return lambda path: any(path[: len(outer)] == outer for outer in hidden)
 
 
-def hidden_from(seen: Seen) -> Callable[[Path], bool]:
-    """Whether a column of that path is hidden by this lens."""
-    return hides(_hidden(seen))
-
-
 def _hidden(seen: Seen) -> frozenset[Path]:
     return frozenset(seen.shape.path(id) for id in seen.lens.hidden)
 

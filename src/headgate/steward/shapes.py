@@ -45,6 +45,15 @@ class Shapes:
             self._keep(self._at, (table.id, document.location), shape)
         return shape
 
+    def kept_here(self, authority: Authority, node: Node) -> bool:
+        """Whether the documents of an object's tables are kept in this store; of a metalake, some may be."""
+        if node.type is ObjectType.METALAKE:
+            return True
+        try:
+            return not self.catalogs.opened(catalog_of(authority, node)).outside
+        except HeadgateError:
+            return True
+
     def read(self, metadata: Json) -> Shape | None:
         """The columns of a table by its Iceberg document; None if this version cannot read them."""
         try:
