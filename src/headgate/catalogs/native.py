@@ -10,6 +10,7 @@ from headgate.catalogs.iceberg.storage import Storage
 from headgate.catalogs.interface import Document, Namespace, Place, Staged
 from headgate.catalogs.kept import Kept
 from headgate.catalogs.locations import GOVERNED, checked_warehouse, inside, more_places, normal, segment
+from headgate.catalogs.openings import Openings
 from headgate.model import tables as t
 from headgate.model.errors import ConnectionFailed, Damaged, HeadgateError, IllegalArgument
 from headgate.model.objects import ObjectType, clip
@@ -33,7 +34,14 @@ class Native(Kept):
     that the change was made from. So a crash leaves at most a file that nothing points to, and no writer's change is lost.
     """
 
-    def __init__(self, store: Store, warehouse: str | None, folder: str, properties: dict[str, str]) -> None:
+    def __init__(
+        self,
+        store: Store,
+        warehouse: str | None,
+        folder: str,
+        properties: dict[str, str],
+        openings: Openings,
+    ) -> None:
         chosen = properties.get("warehouse") or warehouse
         if not chosen:
             raise IllegalArgument(
@@ -46,7 +54,7 @@ class Native(Kept):
         self.allowed = (self.folder, *more_places(properties))
         """Where tables may lie: the catalog's own folder, and what its owner declared besides."""
         self.properties = properties
-        self.storage = Storage(properties)
+        self.storage = Storage(properties, openings)
 
     def test(self) -> None:
         """Write a file into the warehouse and delete it again."""

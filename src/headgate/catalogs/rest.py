@@ -10,6 +10,7 @@ from headgate.catalogs.iceberg.schema import highest_id
 from headgate.catalogs.iceberg.storage import Storage
 from headgate.catalogs.interface import Document, Namespace, Place, Staged
 from headgate.catalogs.locations import GOVERNED, inside, more_places, normal
+from headgate.catalogs.openings import Openings
 from headgate.catalogs.rest_client import RestClient, segment
 from headgate.model import tables as t
 from headgate.model.errors import Damaged, IllegalArgument, Unsupported
@@ -29,10 +30,10 @@ class RestIceberg:
 
     outside = True
 
-    def __init__(self, properties: dict[str, str]) -> None:
-        self.client = RestClient(properties)
+    def __init__(self, properties: dict[str, str], openings: Openings) -> None:
+        self.client = RestClient(properties, openings)
         self.properties = properties
-        self.storage = Storage(properties)
+        self.storage = Storage(properties, openings)
         self.allowed = more_places(properties)
 
     def test(self) -> None:

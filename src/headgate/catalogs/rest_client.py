@@ -2,11 +2,12 @@
 
 import threading
 from typing import Any, Final
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import quote, unquote
 
 import httpx
 
 from headgate.catalogs.interface import Namespace
+from headgate.catalogs.openings import Openings
 from headgate.model import errors as e
 from headgate.model.objects import ObjectType, clip
 
@@ -20,19 +21,21 @@ _TIMEOUT: Final = httpx.Timeout(30, connect=5)
 class RestClient:
     """Speaks to one catalog. Its secrets stay in here: neither errors nor reprs tell them."""
 
-    def __init__(self, properties: dict[str, str]) -> None:
+    def __init__(self, properties: dict[str, str], openings: Openings) -> None:
         uri = properties.get("uri", "").rstrip("/")
-        parts = urlsplit(uri)
-        if parts.scheme not in ("http", "https") or not parts.hostname or parts.username or parts.password:
+        if not uri.lower().startswith(("http://", "https://")):
             raise e.IllegalArgument(
                 "the catalog has no 'uri'",
                 hint="set it to http(s)://host/…, with credentials in 'token' or 'credential'",
             )
+        self._openings = openings
         self._uri = uri
         self._warehouse = properties.get("warehouse", "")
         self._token = properties.get("token")
         self._credential = properties.get("credential")
         self._token_uri = properties.get("oauth2-server-uri") or f"{uri}/v1/oauth/tokens"
+        openings.check_url("property 'uri'", uri)
+        openings.check_url("property 'oauth2-server-uri'", self._token_uri)
         self._scope = properties.get("scope", "catalog")
         # Redirects are not followed: what answers is what was declared.
         self._http = httpx.Client(timeout=_TIMEOUT, follow_redirects=False)

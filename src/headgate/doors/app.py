@@ -35,6 +35,7 @@ def create(settings: Settings) -> Application:
         store,
         service_admins=settings.service_admins,
         warehouse=settings.warehouse,
+        openings=settings.openings,
         index_folder=Path(settings.home) / "index",
         connections=settings.connections,
     )

@@ -74,6 +74,7 @@ class Catalogs(Containers):
         record = self.load(permit)
         properties = updates.applied_to(record.properties)
         self._keeps_fixed(record, properties)
+        self.registry.check(_definition(record, properties or record.properties))
         self._open(record, properties or record.properties).test()
 
     def alter(self, permit: Permit, updates: Updates) -> ObjectRecord:
@@ -84,6 +85,7 @@ class Catalogs(Containers):
             properties = updates.applied_to(before.properties)
             self._keeps_fixed(before, properties)
             if properties is not None:
+                self.registry.check(_definition(before, properties))
                 _check_storage(self._open(before, properties), properties)
             objects.alter(tx, before, name=updates.name, comment=updates.comment, properties=properties)
             return objects.present(tx, before.id)
@@ -133,8 +135,9 @@ class Catalogs(Containers):
         chosen = self.registry.provider(type, provider, properties)
         # Opening checks the properties before anything is kept.
         folder = new_folder(permit.ref.metalake, name)
-        opened = chosen.open(CatalogDefinition(folder, type, chosen.name, properties))
-        _check_storage(opened, properties)
+        definition = CatalogDefinition(folder, type, chosen.name, properties)
+        self.registry.check(definition)
+        _check_storage(chosen.open(definition), properties)
         return {"type": type.value, "provider": chosen.name, "folder": folder}
 
     def _keeps_fixed(self, record: ObjectRecord, properties: dict[str, str] | None) -> None:
@@ -150,14 +153,11 @@ class Catalogs(Containers):
                 )
 
     def _open(self, record: ObjectRecord, properties: dict[str, str]) -> Catalog:
-        return self.registry.open(
-            CatalogDefinition(
-                record.body["folder"],
-                catalog_type(record),
-                record.body["provider"],
-                properties,
-            )
-        )
+        return self.registry.open(_definition(record, properties))
+
+
+def _definition(record: ObjectRecord, properties: dict[str, str]) -> CatalogDefinition:
+    return CatalogDefinition(record.body["folder"], catalog_type(record), record.body["provider"], properties)
 
 
 def _check_storage(catalog: Catalog, properties: dict[str, str]) -> None:

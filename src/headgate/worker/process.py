@@ -30,7 +30,12 @@ def run(settings: Settings, stop: threading.Event) -> None:
     """Work until told to stop."""
     store = Store(settings.store.hidden)
     store.check()
-    steward = Steward(store, service_admins=settings.service_admins, warehouse=settings.warehouse)
+    steward = Steward(
+        store,
+        service_admins=settings.service_admins,
+        warehouse=settings.warehouse,
+        openings=settings.openings,
+    )
     try:
         Worker(steward.workshop, spark_settings(settings)).run(stop)
     finally:
