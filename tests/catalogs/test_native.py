@@ -68,10 +68,10 @@ def test_partitions_are_those_that_hold_data(opened: Opened) -> None:
         t.Partitioning("identity", field_name=("day",)),
     )
     at = opened.create(table(("region", "string"), ("day", "date"), partitioning=steps))
-    assert opened.catalog.partitions(at) == []
+    assert opened.partitions(at) == []
     days = pa.array([19000, 19000, 19040], pa.int32()).cast(pa.date32())
     append(opened, at, pa.table({"region": ["a/b", None, "a/b"], "day": days}))
-    found = opened.catalog.partitions(at)
+    found = opened.partitions(at)
     assert [partition.name for partition in found] == [
         "region=a%2Fb/day=2022-01-08",
         "region=a%2Fb/day=2022-02-17",

@@ -17,12 +17,12 @@ from hypothesis import strategies as st
 from pyiceberg.schema import Schema
 from pyiceberg.types import LongType, StringType
 
-from headgate.planning import CorruptManifestError, ManifestIndex, PlanRequest, plan
+from headgate.planning import CorruptManifestError, ManifestIndex, PlanRequest
 from headgate.planning.avrofile import AvroFile, parse_avro_file
 from headgate.planning.layout import UnfitError, compile_layout
 from headgate.planning.manifest import decode_compiled, decode_manifest, decode_plain
 from headgate.planning.segment import ManifestFile, Segment, build_segment
-from tests.planning.forge import Forge, ForgedFile, ForgedManifest, ForgedSnapshot, simple_schema
+from tests.planning.forge import Forge, ForgedFile, ForgedManifest, ForgedSnapshot, plan, simple_schema
 from tests.planning.strategies import SMALL, RandomTable, tables
 
 SCHEMA = simple_schema(("id", LongType()), ("name", StringType()))

@@ -4,7 +4,7 @@ import uuid
 from collections.abc import Sequence
 from typing import Any, Final
 
-from headgate.catalogs.iceberg import descriptions, partitions, table_metadata, view_metadata
+from headgate.catalogs.iceberg import descriptions, table_metadata, view_metadata
 from headgate.catalogs.iceberg.places import check_document
 from headgate.catalogs.iceberg.storage import Storage
 from headgate.catalogs.interface import Document, Namespace, Place, Staged
@@ -165,9 +165,6 @@ class Native(Kept):
                 f"table '{clip(at.name)}' does not lie in a folder of its own", hint="drop it without purge"
             )
         return Staged(None, finish=lambda: self._purge(at.name, folder))
-
-    def partitions(self, at: Place) -> list[t.Partition]:
-        return partitions.listed(descriptions.parsed(self.document(at).metadata), self.storage.io)
 
     # -- inside -------------------------------------------------------------------------------------------------
 

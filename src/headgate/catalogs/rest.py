@@ -4,7 +4,7 @@ import uuid
 from collections.abc import Sequence
 from typing import Any, Final
 
-from headgate.catalogs.iceberg import descriptions, partitions
+from headgate.catalogs.iceberg import descriptions
 from headgate.catalogs.iceberg.places import PLACES
 from headgate.catalogs.iceberg.schema import highest_id
 from headgate.catalogs.iceberg.storage import Storage
@@ -128,9 +128,6 @@ class RestIceberg:
     def drop_table(self, at: Place, *, purge: bool) -> Staged[None]:
         self.client.ask("DELETE", self._path(at), at.type, purgeRequested="true" if purge else "false")
         return Staged(None)
-
-    def partitions(self, at: Place) -> list[t.Partition]:
-        return partitions.listed(descriptions.parsed(self.document(at).metadata), self.storage.io)
 
     # -- documents ----------------------------------------------------------------------------------------------
 

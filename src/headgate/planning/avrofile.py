@@ -14,9 +14,8 @@ import cramjam
 import numpy as np
 import numpy.typing as npt
 from isal import isal_zlib
-from pyiceberg.io import FileIO
 
-from headgate.planning.errors import CorruptManifestError, MissingManifestError, UnreadableManifestError
+from headgate.planning.errors import CorruptManifestError
 
 MAGIC = b"Obj\x01"
 SYNC_LENGTH = 16
@@ -31,18 +30,6 @@ class AvroFile:
     schema: Any
     count: int
     data: npt.NDArray[np.uint8]
-
-
-def read_avro_file(io: FileIO, path: str) -> AvroFile:
-    """Fetch and decompress one Avro file."""
-    try:
-        with io.new_input(path).open() as stream:
-            content = stream.read()
-    except FileNotFoundError as error:
-        raise MissingManifestError(path) from error
-    except OSError as error:
-        raise UnreadableManifestError(path, str(error)) from error
-    return parse_avro_file(path, content)
 
 
 def parse_avro_file(path: str, content: bytes) -> AvroFile:
