@@ -4,7 +4,7 @@ import uuid
 from collections.abc import Sequence
 from typing import Any, Final
 
-from headgate.catalogs.iceberg import descriptions, table_metadata, view_metadata
+from headgate.catalogs.iceberg import descriptions, faults, table_metadata, view_metadata
 from headgate.catalogs.iceberg.places import check_document
 from headgate.catalogs.iceberg.storage import Storage
 from headgate.catalogs.interface import Document, Namespace, Place, Staged
@@ -124,12 +124,11 @@ class Native(Kept):
             )
         try:
             document = self.storage.read(location)
-            _FORMATS[at.type].checked(document)
         except HeadgateError as error:
             raise IllegalArgument(
                 f"'{clip(location, 200)}' cannot be registered", hint=error.message
             ) from None
-        check_document(document, self.allowed)
+        self._check_registered(at, location, document)
         return Staged(
             Document(location, document),
             lambda tx, object: pointers.point(tx, object, location, _place(document)),
@@ -203,6 +202,27 @@ class Native(Kept):
             lambda tx, object: pointers.swap(tx, object, before, written, _place(after)),
             lambda: self._discard(written),
         )
+
+    def _check_registered(self, at: Place, location: str, document: Json) -> None:
+        """Refuse a file that is no document of its kind, or one that names what is not in this catalog.
+
+        INVARIANT: the file may be any that its place holds, so nothing is said that was read in it.
+        """
+        try:
+            _FORMATS[at.type].checked(document)
+        except Exception:
+            # Whatever a parser stumbles over is the document's fault.
+            table = at.type is ObjectType.TABLE
+            reason = faults.of_table(document) if table else "it is not the metadata of a view"
+            raise IllegalArgument(f"'{clip(location, 200)}' cannot be registered", hint=reason) from None
+        try:
+            check_document(document, self.allowed)
+        except HeadgateError:
+            raise
+        except Exception:
+            raise IllegalArgument(
+                f"'{clip(location, 200)}' cannot be registered", hint="a part of it has the wrong type"
+            ) from None
 
     def _described(self, at: Place, staged: Staged[Document]) -> Staged[t.LoadedTable]:
         told = descriptions.told(at.name, staged.result.metadata, staged.result.location)

@@ -164,7 +164,7 @@ class RestIceberg:
         route = "register" if at.type is ObjectType.TABLE else "register-view"
         path = f"/namespaces/{self.client.namespace(at.schema)}/{route}"
         body = {"name": at.name, "metadata-location": location}
-        return Staged(_document(self.client.ask("POST", path, at.type, body)))
+        return Staged(_document(self.client.register(path, at.type, body)))
 
     def commit_document(
         self, at: Place, requirements: Sequence[Json], updates: Sequence[Json]

@@ -37,7 +37,9 @@ def parse_avro_file(path: str, content: bytes) -> AvroFile:
     try:
         return _parse(path, content)
     except (IndexError, ValueError, EOFError, OSError) as error:
-        raise CorruptManifestError(path, str(error) or type(error).__name__) from error
+        # Only our own words: those of others quote what they stumbled over.
+        reason = str(error) if type(error) is ValueError else "its Avro container is damaged"
+        raise CorruptManifestError(path, reason) from error
 
 
 def _parse(path: str, content: bytes) -> AvroFile:
@@ -49,7 +51,7 @@ def _parse(path: str, content: bytes) -> AvroFile:
     codec = metadata.get("avro.codec", b"null").decode()
     decompress = CODECS.get(codec)
     if decompress is None:
-        raise ValueError(f"the codec {codec} is unknown")
+        raise ValueError("its codec is unknown")
     blocks: list[bytes] = []
     total = 0
     while position < len(content):
@@ -65,7 +67,7 @@ def _parse(path: str, content: bytes) -> AvroFile:
         try:
             blocks.append(decompress(block))
         except Exception as error:  # each codec has its own errors
-            raise ValueError(f"a block does not decompress ({error})") from error
+            raise ValueError("a block does not decompress") from error
         total += count
     joined = blocks[0] if len(blocks) == 1 else b"".join(blocks)
     if total > len(joined):

@@ -120,12 +120,12 @@ class ManifestIndex:
             known = {column.field_id for column in spec.columns}
             if not set(segment.partition_ids) <= known:
                 raise InvalidTableMetadataError(
-                    f"{manifest.path} has partition fields that spec {spec.spec_id} lacks"
+                    f"a manifest has partition fields that spec {spec.spec_id} lacks"
                 )
             if manifest.content == 0:
                 segment = with_tasks(segment, spec)
         except (UnicodeDecodeError, OverflowError, IndexError, ValueError) as error:
-            raise CorruptManifestError(manifest.path, f"a value is malformed ({error})") from error
+            raise CorruptManifestError(manifest.path, "a value is malformed") from error
         if self._disk is not None:
             self._disk.store(key, segment)
         return segment

@@ -34,9 +34,7 @@ def parse_manifest_list(storage: str, avro: AvroFile) -> tuple[ManifestFile, ...
             record: Any = fastavro.schemaless_reader(stream, schema, None)
             manifests.append(_manifest_of(storage, {ids[name]: value for name, value in record.items()}))
     except Exception as error:  # fastavro raises whatever its decoder stumbles over
-        raise CorruptManifestError(
-            avro.path, f"record {len(manifests)} cannot be decoded ({error})"
-        ) from error
+        raise CorruptManifestError(avro.path, f"record {len(manifests)} cannot be decoded") from error
     if stream.tell() != len(avro.data):
         raise CorruptManifestError(avro.path, "bytes are left over behind the last record")
     return tuple(manifests)

@@ -11,10 +11,11 @@ import threading
 import zlib
 from collections import OrderedDict
 from datetime import datetime
+from functools import lru_cache
 from typing import Any, Final
 
 import orjson
-from pyarrow.fs import FileSelector, FileType
+from pyarrow.fs import FileSelector, FileSystem, FileType
 from pyiceberg.io import InputFile, OutputFile
 from pyiceberg.io.pyarrow import PyArrowFile, PyArrowFileIO
 from pyiceberg.typedef import EMPTY_DICT, Properties
@@ -82,6 +83,9 @@ class GuardedIO(PyArrowFileIO):
         # The places are part of what tells storages apart: nothing that was read while more was open is remembered.
         super().__init__({**properties, "headgate.places": ",".join(openings.places)})
         self.openings = openings
+        self._file_system = lru_cache(self._initialize_fs)
+        # Nobody gets a file system without naming the path that it is for.
+        self.fs_by_scheme = _no_file_system
 
     @staticmethod
     def parse_location(location: str, properties: Properties = EMPTY_DICT) -> tuple[str, str, str]:
@@ -93,23 +97,26 @@ class GuardedIO(PyArrowFileIO):
             )
         return scheme, "" if scheme == "file" else rest.partition("/")[0], rest
 
-    def new_input(self, location: str) -> PyArrowFile:
+    def opened(self, location: str) -> tuple[Any, str]:
+        """The file system that a file or folder lies in, and its path there, if the operator opened it."""
         self.openings.check(location)
-        return super().new_input(location)
+        scheme, bucket, path = self.parse_location(location)
+        return self._file_system(scheme, bucket), path
+
+    def new_input(self, location: str) -> PyArrowFile:
+        files, path = self.opened(location)
+        return PyArrowFile(location, path, files)
 
     def new_output(self, location: str) -> PyArrowFile:
-        self.openings.check(location)
-        return super().new_output(location)
+        return self.new_input(location)
 
     def delete(self, location: str | InputFile | OutputFile) -> None:
-        self.openings.check(location if isinstance(location, str) else location.location)
-        super().delete(location)
+        files, path = self.opened(location if isinstance(location, str) else location.location)
+        files.delete_file(path)
 
-    def folder(self, location: str) -> tuple[Any, str]:
-        """The file system of a folder, and the folder's path in it."""
-        self.openings.check(location)
-        scheme, netloc, path = self.parse_location(location, self.properties)
-        return self.fs_by_scheme(scheme, netloc), path
+
+def _no_file_system(scheme: str, netloc: str | None = None) -> FileSystem:
+    raise AssertionError("files are reached by GuardedIO.opened")
 
 
 class Storage:
@@ -146,8 +153,8 @@ class Storage:
                 data: bytes = stream.read()
         except FileNotFoundError as error:
             raise NotFound(
-                f"Failed to open input stream for file: {location}",
-                hint="the metadata file is missing from its storage: restore it from a backup",
+                "Failed to open input stream for file: the metadata file is missing from its storage",
+                hint="restore it from a backup",
                 about="metadata-file",
             ) from error
         except OSError as error:
@@ -184,7 +191,7 @@ class Storage:
 
     def delete_folder(self, location: str) -> None:
         """Delete everything below a place."""
-        files, path = self.io.folder(location)
+        files, path = self.io.opened(location)
         try:
             if files.get_file_info(FileSelector(path, allow_not_found=True)):
                 files.delete_dir(path)
@@ -193,7 +200,7 @@ class Storage:
 
     def files(self, folder: str) -> list[tuple[str, datetime | None]]:
         """Every file below a place, and when it was written."""
-        files, path = self.io.folder(folder)
+        files, path = self.io.opened(folder)
         try:
             found = files.get_file_info(FileSelector(path, allow_not_found=True, recursive=True))
         except OSError as error:

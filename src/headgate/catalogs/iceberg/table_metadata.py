@@ -9,9 +9,9 @@ from typing import Any, Final
 from pyiceberg.exceptions import ValidationError
 from pyiceberg.table.metadata import TableMetadataUtil
 
+from headgate.catalogs.iceberg import faults
 from headgate.catalogs.iceberg import schema as schemas
 from headgate.model.errors import Conflict, IllegalArgument
-from headgate.model.objects import clip
 
 Json = dict[str, Any]
 
@@ -78,7 +78,7 @@ def checked(document: Json) -> None:
     try:
         TableMetadataUtil.parse_obj(document)
     except (ValueError, ValidationError, NotImplementedError, TypeError, KeyError) as error:
-        raise IllegalArgument(f"Iceberg refuses: {clip(str(error), 300)}") from None
+        raise IllegalArgument(f"Iceberg refuses the document: {faults.describe(error)}") from None
 
 
 def applied(base: Json, updates: Iterable[Json]) -> Json:
