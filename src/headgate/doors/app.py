@@ -61,6 +61,7 @@ def schemes(settings: Settings, steward: Steward) -> list[Scheme]:
 def from_environment() -> Application:
     """For the processes that `headgate serve` starts: the settings are handed over in the environment."""
     logs.configure()
+    os.umask(0o077)
     return create(Settings.taken_over(os.environ))
 
 

@@ -6,8 +6,10 @@ from headgate.catalogs import Catalog, Registry
 from headgate.catalogs.interface import holds_documents
 from headgate.catalogs.registry import CatalogDefinition, new_folder
 from headgate.decide import Authority, Node, Op, visible
+from headgate.decide.verdict import allowed
 from headgate.model.errors import AlreadyExists, IllegalArgument
 from headgate.model.objects import CatalogType, ObjectType, checked_container_name, clip
+from headgate.model.secrets import without_access, without_secrets
 from headgate.steward.containers import Containers
 from headgate.steward.kernel import Kernel
 from headgate.steward.modes import check_mode
@@ -89,6 +91,16 @@ class Catalogs(Containers):
                 _check_storage(self._open(before, properties), properties)
             objects.alter(tx, before, name=updates.name, comment=updates.comment, properties=properties)
             return objects.present(tx, before.id)
+
+    def shown(self, permit: Permit, record: ObjectRecord) -> dict[str, str]:
+        """The properties of a catalog that the caller may see: how it is got into only if they could change it.
+
+        Who has just made it is its owner, though the authority of their permit does not know of it yet.
+        """
+        node = permit.authority.objects.get(record.id)
+        if node is None or allowed(permit.authority, permit.caller, Op.ALTER_CATALOG, node):
+            return without_secrets(record.properties)
+        return without_access(record.properties)
 
     # -- for the parts that work inside a catalog ---------------------------------------------------------------
 

@@ -12,6 +12,7 @@ from typing import Final
 
 import structlog
 
+from headgate.home import keep_private
 from headgate.pipelines.session import SparkSettings
 from headgate.settings import Settings
 from headgate.steward import Steward
@@ -28,6 +29,7 @@ _SHORTEST: Final = 5.0
 
 def run(settings: Settings, stop: threading.Event) -> None:
     """Work until told to stop."""
+    keep_private(settings, make=False)
     store = Store(settings.store.hidden)
     store.check()
     steward = Steward(
