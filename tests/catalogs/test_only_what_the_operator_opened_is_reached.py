@@ -66,6 +66,22 @@ def test_no_way_to_storage_leads_out_of_the_places(tmp_path: Path, outside: Path
     assert outside.read_text()
 
 
+def test_many_files_are_looked_at_as_each_would_be(tmp_path: Path, outside: Path) -> None:
+    openings = opened(tmp_path / "open", "s3://b/t")
+    inner = tmp_path / "open"
+    openings.check_files([f"{inner}/a", f"file://{inner}/b", f"{inner}/new/c", "s3a://b/t/d/e"])
+    for foreign in (
+        str(outside),
+        f"{inner}/link.json",
+        f"{inner}/folder/secret.json",
+        f"{inner}/..",
+        "s3://b/t2/e",
+        "s3://b/t/..",
+    ):
+        with pytest.raises(Forbidden):
+            openings.check_files([f"{inner}/a", foreign, f"{inner}/b"])
+
+
 def test_a_location_means_the_file_that_was_compared(tmp_path: Path) -> None:
     """A parser of URIs would open `…/t` for `…/t?x`, which is another folder to whoever compares places."""
     storage = Storage({}, opened(tmp_path))

@@ -79,6 +79,21 @@ class Openings(msgspec.Struct, frozen=True):
         if not self.holds(location):
             raise Forbidden("a file lies outside the places that the operator opened", hint=OPEN_PLACES)
 
+    def check_files(self, locations: Iterable[str]) -> None:
+        """Refuse many files if one lies outside. Their folders are few: each is looked at once, and a file by itself
+        only if it is a link."""
+        folders: set[str] = set()
+        for location in locations:
+            folder, _, name = location.rpartition("/")
+            if folder not in folders:
+                self.check(folder)
+                folders.add(folder)
+            place = normal(location)
+            if name in ("", ".", "..") or (
+                place.startswith("file://") and os.path.islink(place.removeprefix("file://"))
+            ):
+                self.check(location)
+
     def check_place(self, named_by: str, location: str) -> None:
         """Refuse a location that the caller gives, such as a property's value."""
         if not self.holds(location):

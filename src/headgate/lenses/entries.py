@@ -87,9 +87,8 @@ def read_manifest(storage: Storage, document: Json, listed: ManifestFile) -> Man
     with _own():
         avro = reader.fetch(listed.path)
         entries = tuple(_entry(record, listed) for record in reader.live(avro))
-    for entry in entries:
-        # Spark opens them by itself, past this server's own storage.
-        storage.openings.check(entry.path)
+    # Spark opens them by itself, past this server's own storage.
+    storage.openings.check_files(entry.path for entry in entries)
     return Manifest(listed, _partition_type(avro.schema), entries)
 
 
