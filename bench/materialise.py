@@ -21,6 +21,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from tests.openings import TEMPORARY
+
 from headgate.catalogs.iceberg.storage import Storage
 from headgate.language.ast import TRUE
 from headgate.language.bind import bind
@@ -37,7 +39,7 @@ from headgate.pipelines.session import SparkSettings, open_session
 from headgate.planning import ManifestIndex, PlanRequest, plan
 
 RESULTS = Path(__file__).parent / "results" / "materialise.json"
-STORAGE = Storage({})
+STORAGE = Storage({}, TEMPORARY)
 SECRETS = Secrets({"bench": b"0123456789abcdef"}, b"0123456789abcdef")
 BYTES_PER_ROW = 30
 """What a row of the table takes on disk, compressed."""

@@ -67,7 +67,9 @@ def storage() -> Iterator[dict[str, str]]:
 
 @pytest.fixture(scope="module")
 def server(storage: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningServer]:
-    with running(tmp_path_factory.mktemp("home"), "--dev", "--warehouse", "s3://lake/w") as server:
+    with running(
+        tmp_path_factory.mktemp("home"), "--dev", "--warehouse", "s3://lake/w", "--hosts", "127.0.0.1"
+    ) as server:
         yield server
 
 

@@ -105,7 +105,7 @@ def test_secrets_are_kept_but_never_told(api: Api, steward: Steward) -> None:
         "oauth2.credential": "hush-4",
         "token": "hush-5",
         "private_key": "hush-6",
-        "uri": "https://me:hush-7@example.org/x",
+        "mirror": "https://me:hush-7@example.org/x",
     }
     body = {"name": "cat", **ICEBERG, "properties": {**secrets, "s3-region": "eu-1"}}
     answers = [

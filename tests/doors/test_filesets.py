@@ -5,11 +5,18 @@ from typing import Any
 
 import pytest
 
+from headgate.catalogs.openings import Openings
 from tests.conftest import Api
 from tests.doors.lake import LAKE
+from tests.openings import opened
 from tests.people import People
 
 SCHEMA = f"{LAKE}/catalogs/files/schemas/s"
+
+
+@pytest.fixture
+def openings(tmp_path: Path) -> Openings:
+    return opened(tmp_path, "s3://bucket", "s3://b")
 
 
 @pytest.fixture(autouse=True)

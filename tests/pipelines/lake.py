@@ -28,10 +28,11 @@ from headgate.pipelines.lens_sql import LensSql, lens_sql
 from headgate.pipelines.materialise import materialise
 from headgate.pipelines.other_rows import noisy_value
 from headgate.planning import ManifestIndex, PlanRequest, Veil, plan
+from tests.openings import TEMPORARY
 
 LAKE = "lake"
 SECRETS = Secrets({"customers": b"0123456789abcdef0123456789abcdef"}, b"a salt of the lens")
-STORAGE = Storage({})
+STORAGE = Storage({}, TEMPORARY)
 _numbers = itertools.count()
 
 

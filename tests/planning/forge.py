@@ -31,6 +31,10 @@ from pyiceberg.types import (
 from pyiceberg.utils.decimal import decimal_required_bytes
 from pyiceberg.utils.truncate import truncate_upper_bound_text_string
 
+from headgate import planning
+from headgate.planning import ManifestIndex, Plan, PlanRequest, Within
+from headgate.planning.segment import Segment
+
 DATA, POSITION_DELETES, EQUALITY_DELETES = 0, 1, 2
 EXISTING, ADDED, DELETED = 0, 1, 2
 PATH_COLUMN, POSITION_COLUMN = 2147483546, 2147483545
@@ -417,3 +421,27 @@ def write_avro(
 def simple_schema(*columns: tuple[str, IcebergType], schema_id: int = 0) -> Schema:
     fields = [NestedField(i, name, kind, required=False) for i, (name, kind) in enumerate(columns, 1)]
     return Schema(*fields, schema_id=schema_id)
+
+
+class Anywhere(Within, frozen=True):
+    """Files on paper lie nowhere: for tests that are not about places."""
+
+    def check(self, path: str) -> None:
+        pass
+
+    def check_files(self, index: ManifestIndex, segment: Segment, rows: Any) -> None:
+        pass
+
+
+ANYWHERE = Anywhere(())
+
+
+def plan(metadata: dict[str, Any], request: PlanRequest, *, within: Within = ANYWHERE, **more: Any) -> Plan:
+    """A plan over files on paper."""
+    return planning.plan(metadata, request, within=within, **more)
+
+
+def plan_from_token(
+    metadata: dict[str, Any], token: str, *, within: Within = ANYWHERE, **more: Any
+) -> tuple[Plan, planning.PlanTask]:
+    return planning.plan_from_token(metadata, token, within=within, **more)

@@ -21,11 +21,18 @@ from headgate.planning import (
     UnknownColumnError,
     UnknownSnapshotError,
     Veil,
-    plan,
-    plan_from_token,
 )
 from headgate.planning.errors import InvalidRequestError
-from tests.planning.forge import EXISTING, Forge, ForgedFile, ForgedManifest, ForgedSnapshot, simple_schema
+from tests.planning.forge import (
+    EXISTING,
+    Forge,
+    ForgedFile,
+    ForgedManifest,
+    ForgedSnapshot,
+    plan,
+    plan_from_token,
+    simple_schema,
+)
 
 SCHEMA = simple_schema(("id", LongType()), ("name", StringType()))
 KEY = b"k" * 32

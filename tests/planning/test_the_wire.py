@@ -38,9 +38,16 @@ from headgate.planning import (
     ManifestIndex,
     PlanRequest,
     UnknownColumnError,
-    plan,
 )
-from tests.planning.forge import DELETED, Forge, ForgedFile, ForgedManifest, ForgedSnapshot, simple_schema
+from tests.planning.forge import (
+    DELETED,
+    Forge,
+    ForgedFile,
+    ForgedManifest,
+    ForgedSnapshot,
+    plan,
+    simple_schema,
+)
 
 SCHEMA = simple_schema(
     ("id", LongType()),

@@ -30,6 +30,7 @@ from headgate.worker.loop import Worker
 from tests.conftest import Api, in_process
 from tests.doors.governed import READ, applied
 from tests.doors.settled import LAKE, done, give, securable, settle
+from tests.openings import opened
 
 SCHEMA = {
     "type": "struct",
@@ -227,7 +228,12 @@ def path_of(location: str | None) -> str:
 def standing(folder: Path, store_url: str) -> Iterator[Stand]:
     store = Store(store_url)
     store.prepare()
-    steward = Steward(store, service_admins=frozenset({"admin"}), warehouse=str(folder / "warehouse"))
+    steward = Steward(
+        store,
+        service_admins=frozenset({"admin"}),
+        warehouse=str(folder / "warehouse"),
+        openings=opened(folder),
+    )
     with in_process(steward) as api:
         stand = Stand(steward, api, folder)
         stand.settle()

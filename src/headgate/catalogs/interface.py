@@ -8,7 +8,7 @@ import msgspec
 
 from headgate.catalogs.iceberg.storage import Storage
 from headgate.model.objects import ObjectType
-from headgate.model.tables import LoadedTable, Partition, TableChange, TableDefinition
+from headgate.model.tables import LoadedTable, TableChange, TableDefinition
 from headgate.store import Write
 
 T = TypeVar("T")
@@ -97,9 +97,6 @@ class TableCatalog(Catalog, Protocol):
 
     def drop_table(self, at: Place, *, purge: bool) -> Staged[None]:
         """Prepare to forget a table; `purge` deletes its files as well, once it is forgotten."""
-
-    def partitions(self, at: Place) -> list[Partition]:
-        """The partitions that hold data, by name."""
 
 
 @runtime_checkable

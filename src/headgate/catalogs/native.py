@@ -4,12 +4,13 @@ import uuid
 from collections.abc import Sequence
 from typing import Any, Final
 
-from headgate.catalogs.iceberg import descriptions, partitions, table_metadata, view_metadata
+from headgate.catalogs.iceberg import descriptions, faults, table_metadata, view_metadata
 from headgate.catalogs.iceberg.places import check_document
 from headgate.catalogs.iceberg.storage import Storage
 from headgate.catalogs.interface import Document, Namespace, Place, Staged
 from headgate.catalogs.kept import Kept
 from headgate.catalogs.locations import GOVERNED, checked_warehouse, inside, more_places, normal, segment
+from headgate.catalogs.openings import Openings
 from headgate.model import tables as t
 from headgate.model.errors import ConnectionFailed, Damaged, HeadgateError, IllegalArgument
 from headgate.model.objects import ObjectType, clip
@@ -33,7 +34,14 @@ class Native(Kept):
     that the change was made from. So a crash leaves at most a file that nothing points to, and no writer's change is lost.
     """
 
-    def __init__(self, store: Store, warehouse: str | None, folder: str, properties: dict[str, str]) -> None:
+    def __init__(
+        self,
+        store: Store,
+        warehouse: str | None,
+        folder: str,
+        properties: dict[str, str],
+        openings: Openings,
+    ) -> None:
         chosen = properties.get("warehouse") or warehouse
         if not chosen:
             raise IllegalArgument(
@@ -46,7 +54,7 @@ class Native(Kept):
         self.allowed = (self.folder, *more_places(properties))
         """Where tables may lie: the catalog's own folder, and what its owner declared besides."""
         self.properties = properties
-        self.storage = Storage(properties)
+        self.storage = Storage(properties, openings)
 
     def test(self) -> None:
         """Write a file into the warehouse and delete it again."""
@@ -116,12 +124,11 @@ class Native(Kept):
             )
         try:
             document = self.storage.read(location)
-            _FORMATS[at.type].checked(document)
         except HeadgateError as error:
             raise IllegalArgument(
                 f"'{clip(location, 200)}' cannot be registered", hint=error.message
             ) from None
-        check_document(document, self.allowed)
+        self._check_registered(at, location, document)
         return Staged(
             Document(location, document),
             lambda tx, object: pointers.point(tx, object, location, _place(document)),
@@ -157,9 +164,6 @@ class Native(Kept):
                 f"table '{clip(at.name)}' does not lie in a folder of its own", hint="drop it without purge"
             )
         return Staged(None, finish=lambda: self._purge(at.name, folder))
-
-    def partitions(self, at: Place) -> list[t.Partition]:
-        return partitions.listed(descriptions.parsed(self.document(at).metadata), self.storage.io)
 
     # -- inside -------------------------------------------------------------------------------------------------
 
@@ -198,6 +202,27 @@ class Native(Kept):
             lambda tx, object: pointers.swap(tx, object, before, written, _place(after)),
             lambda: self._discard(written),
         )
+
+    def _check_registered(self, at: Place, location: str, document: Json) -> None:
+        """Refuse a file that is no document of its kind, or one that names what is not in this catalog.
+
+        INVARIANT: the file may be any that its place holds, so nothing is said that was read in it.
+        """
+        try:
+            _FORMATS[at.type].checked(document)
+        except Exception:
+            # Whatever a parser stumbles over is the document's fault.
+            table = at.type is ObjectType.TABLE
+            reason = faults.of_table(document) if table else "it is not the metadata of a view"
+            raise IllegalArgument(f"'{clip(location, 200)}' cannot be registered", hint=reason) from None
+        try:
+            check_document(document, self.allowed)
+        except HeadgateError:
+            raise
+        except Exception:
+            raise IllegalArgument(
+                f"'{clip(location, 200)}' cannot be registered", hint="a part of it has the wrong type"
+            ) from None
 
     def _described(self, at: Place, staged: Staged[Document]) -> Staged[t.LoadedTable]:
         told = descriptions.told(at.name, staged.result.metadata, staged.result.location)

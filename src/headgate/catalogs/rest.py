@@ -4,12 +4,13 @@ import uuid
 from collections.abc import Sequence
 from typing import Any, Final
 
-from headgate.catalogs.iceberg import descriptions, partitions
+from headgate.catalogs.iceberg import descriptions
 from headgate.catalogs.iceberg.places import PLACES
 from headgate.catalogs.iceberg.schema import highest_id
 from headgate.catalogs.iceberg.storage import Storage
 from headgate.catalogs.interface import Document, Namespace, Place, Staged
 from headgate.catalogs.locations import GOVERNED, inside, more_places, normal
+from headgate.catalogs.openings import Openings
 from headgate.catalogs.rest_client import RestClient, segment
 from headgate.model import tables as t
 from headgate.model.errors import Damaged, IllegalArgument, Unsupported
@@ -29,10 +30,10 @@ class RestIceberg:
 
     outside = True
 
-    def __init__(self, properties: dict[str, str]) -> None:
-        self.client = RestClient(properties)
+    def __init__(self, properties: dict[str, str], openings: Openings) -> None:
+        self.client = RestClient(properties, openings)
         self.properties = properties
-        self.storage = Storage(properties)
+        self.storage = Storage(properties, openings)
         self.allowed = more_places(properties)
 
     def test(self) -> None:
@@ -128,9 +129,6 @@ class RestIceberg:
         self.client.ask("DELETE", self._path(at), at.type, purgeRequested="true" if purge else "false")
         return Staged(None)
 
-    def partitions(self, at: Place) -> list[t.Partition]:
-        return partitions.listed(descriptions.parsed(self.document(at).metadata), self.storage.io)
-
     # -- documents ----------------------------------------------------------------------------------------------
 
     def document(self, at: Place) -> Document:
@@ -166,7 +164,7 @@ class RestIceberg:
         route = "register" if at.type is ObjectType.TABLE else "register-view"
         path = f"/namespaces/{self.client.namespace(at.schema)}/{route}"
         body = {"name": at.name, "metadata-location": location}
-        return Staged(_document(self.client.ask("POST", path, at.type, body)))
+        return Staged(_document(self.client.register(path, at.type, body)))
 
     def commit_document(
         self, at: Place, requirements: Sequence[Json], updates: Sequence[Json]

@@ -7,7 +7,6 @@ import socket
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from pathlib import Path
 from typing import Final
 
 import uvicorn
@@ -19,6 +18,7 @@ from headgate.cli.output import console
 from headgate.doors.authentication.simple import is_loopback
 from headgate.doors.connections import IDLE, allow_many_files
 from headgate.doors.protocol import HttpProtocol
+from headgate.home import keep_private
 from headgate.settings import HANDOVER, Settings
 from headgate.store import Store
 from headgate.worker import process as worker
@@ -47,8 +47,7 @@ def run(settings: Settings) -> None:
 
 def _prepare(settings: Settings) -> None:
     """Make the folder and bring the store to this version, before any process needs them."""
-    folder = Path(settings.home)
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    keep_private(settings)
     store = Store(settings.store.hidden)
     store.prepare()
     store.close()

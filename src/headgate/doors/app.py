@@ -36,6 +36,7 @@ def create(settings: Settings) -> Application:
         store,
         service_admins=settings.service_admins,
         warehouse=settings.warehouse,
+        openings=settings.openings,
         index_folder=Path(settings.home) / "index",
         connections=settings.connections,
     )
@@ -61,6 +62,7 @@ def schemes(settings: Settings, steward: Steward) -> list[Scheme]:
 def from_environment() -> Application:
     """For the processes that `headgate serve` starts: the settings are handed over in the environment."""
     logs.configure()
+    os.umask(0o077)
     return create(Settings.taken_over(os.environ))
 
 

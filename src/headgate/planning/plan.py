@@ -18,6 +18,7 @@ from headgate.planning.deletes import DeleteIndex, build_delete_index
 from headgate.planning.errors import InvalidTableMetadataError, StalePlanTaskError, UnknownColumnError
 from headgate.planning.expression import Filter, find_column, read_filter
 from headgate.planning.index import ManifestIndex, segment_key
+from headgate.planning.reader import ManifestReader
 from headgate.planning.render import (
     FILE_END,
     TAIL,
@@ -231,7 +232,7 @@ def plan(
 ) -> Plan:
     """Plan a scan of a table for a caller who sees it through `veil` (by default: all of it).
 
-    `within` names the folders that all manifests and files must lie in (by default: anywhere).
+    `within` names the folders that all manifests and files must lie in (by default: the table's own location).
     """
     table = read_table(metadata)
     veil = _complete(veil, table)
@@ -249,17 +250,17 @@ def plan(
     statistics = _check_columns(
         request.stats_fields, scope.schema, request.case_sensitive, veil, "stats-fields"
     )
+    within = within or Within.of(metadata)
     planner = _Planner(table, scope, request, veil, own, lens, io, index, within)
     picks, deletes = planner.picks()
-    if within is not None:
-        for pick in picks:
-            if len(pick.rows):
-                within.check_files(index, pick.segment, pick.rows)
-        rows: dict[int, tuple[Segment, list[int]]] = {}
-        for file in deletes.files:
-            rows.setdefault(id(file.segment), (file.segment, []))[1].append(file.row)
-        for segment, numbers in rows.values():
-            within.check_files(index, segment, numbers)
+    for pick in picks:
+        if len(pick.rows):
+            within.check_files(index, pick.segment, pick.rows)
+    rows: dict[int, tuple[Segment, list[int]]] = {}
+    for file in deletes.files:
+        rows.setdefault(id(file.segment), (file.segment, []))[1].append(file.row)
+    for segment, numbers in rows.values():
+        within.check_files(index, segment, numbers)
     return Plan(
         table_uuid=table.uuid,
         snapshot_id=scope.snapshot_id,
@@ -330,7 +331,11 @@ class _Planner:
     lens: Filter
     io: FileIO
     index: ManifestIndex
-    within: Within | None = None
+    within: Within
+
+    @cached_property
+    def reader(self) -> ManifestReader:
+        return ManifestReader(self.io, self.within)
 
     def picks(self) -> tuple[tuple[Pick, ...], DeleteIndex]:
         if self.scope.snapshot is None:
@@ -348,7 +353,7 @@ class _Planner:
             spec = self._spec(spec_id)
             sieves = [Sieve(filter_.may, project(filter_.may, schema, spec)) for filter_, schema in filters]
             of_spec = [manifest for manifest in data if manifest.spec_id == spec_id]
-            for stack in stacks(self.index, self.io, spec, of_spec, sieves):
+            for stack in stacks(self.index, self.reader, spec, of_spec, sieves):
                 found = self._choose(stack, sieves, deletes, added)
                 if missing is not None:
                     found, missing = self._cut(stack, found, deletes, missing)
@@ -436,13 +441,7 @@ class _Planner:
         location = snapshot.get("manifest-list")
         if not isinstance(location, str) or not location:
             raise InvalidTableMetadataError(f"snapshot {snapshot['snapshot-id']} names no manifest list")
-        if self.within is None:
-            return self.index.manifests(self.io, location)
-        self.within.check(location)
-        found = self.index.manifests(self.io, location)
-        for manifest in found:
-            self.within.check(manifest.path)
-        return found
+        return self.index.manifests(self.reader, location)
 
     def _added_by(self) -> frozenset[int] | None:
         if self.scope.added_by is None:
@@ -456,7 +455,7 @@ class _Planner:
         key = "deletes|" + "|".join(segment_key(manifest, spec) for manifest, spec in wanted)
 
         def build() -> DeleteIndex:
-            segments = self.index.segments(self.io, wanted)
+            segments = self.index.segments(self.reader, wanted)
             return build_delete_index(list(zip(segments, (spec for _, spec in wanted), strict=True)))
 
         return self.index.keep(key, build, lambda deletes: deletes.nbytes)

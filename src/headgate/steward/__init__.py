@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from headgate.catalogs import Registry
+from headgate.catalogs.openings import Openings
 from headgate.decide import Op
 from headgate.model.objects import ObjectType
 from headgate.planning import ManifestIndex
@@ -63,13 +64,16 @@ class Steward:
         *,
         service_admins: frozenset[str] = frozenset(),
         warehouse: str | None = None,
+        openings: Openings | None = None,
         index_folder: Path | None = None,
         connections: Mapping[str, Connection] | None = None,
     ) -> None:
         self.kernel = Kernel(store, service_admins)
         self.metalakes = Metalakes(self.kernel)
         self.tokens = Tokens(self.kernel)
-        self.catalogs = Catalogs(self.kernel, Registry(store, warehouse))
+        # Whoever names a warehouse opens it; all else stays shut unless it is listed.
+        opened = (openings or Openings()).including(warehouse)
+        self.catalogs = Catalogs(self.kernel, Registry(store, warehouse, opened))
         self.schemas = Schemas(self.kernel, self.catalogs)
         self.shapes = Shapes(self.catalogs)
         self.lenses = Lenses(self.kernel, self.shapes)

@@ -19,8 +19,8 @@ from headgate.lenses.metadata import GovernedSnapshot
 from headgate.model.errors import HeadgateError
 from headgate.model.objects import clip
 from headgate.model.principals import Identity, PrincipalKind
-from headgate.planning import PlanRequest
-from headgate.planning.manifestlist import read_manifest_list
+from headgate.planning import PlanRequest, Within
+from headgate.planning.reader import ManifestReader
 from headgate.steward.governed import Governed, parted
 from headgate.steward.kernel import Kernel
 from headgate.steward.permits import Permit
@@ -158,7 +158,7 @@ class Collector:
         past: frozenset[tuple[int, str]],
     ) -> list[str]:
         """The files in the view's folder that nothing names and that are old enough to be nobody's work."""
-        named = set(map(normal, self._named(storage, kept, gone, past)))
+        named = set(map(normal, self._named(sight, storage, kept, gone, past)))
         oldest = datetime.now(UTC) - ORPHANED
         known = {key: _copy(body) for key, (body, _) in kept.copies.items() if key in gone}
         forgotten = {normal(c.location) for c in known.values() if c is not None and c.location is not None}
@@ -170,8 +170,14 @@ class Collector:
         ]
 
     def _named(
-        self, storage: Storage, kept: ledger.Kept, gone: frozenset[str], past: frozenset[tuple[int, str]]
+        self,
+        sight: Sight,
+        storage: Storage,
+        kept: ledger.Kept,
+        gone: frozenset[str],
+        past: frozenset[tuple[int, str]],
     ) -> Iterable[str]:
+        reader = ManifestReader(storage.io, Within((normal(sight.folder).rstrip("/"),)))
         for key, (body, _) in kept.copies.items():
             copy = _copy(body)
             if key not in gone and copy is not None and copy.location is not None:
@@ -180,7 +186,7 @@ class Collector:
             if id not in past:
                 listed = msgspec.json.decode(body, type=GovernedSnapshot).snapshot["manifest-list"]
                 yield listed
-                yield from (manifest.path for manifest in read_manifest_list(storage.io, listed))
+                yield from (manifest.path for manifest in reader.manifests(listed))
         if not past:
             yield from kept.documents.values()
 

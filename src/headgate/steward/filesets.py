@@ -10,10 +10,12 @@ from headgate.catalogs.folders import (
     UNKNOWN,
     FileInfo,
     Folders,
+    before_placeholder,
     checked_location,
     checked_sub_path,
     filled,
     has_placeholder,
+    is_touched,
     named_locations,
     overlap,
     placeholders,
@@ -47,6 +49,7 @@ class _Places(msgspec.Struct, frozen=True):
 class Filesets(Leaves):
     def __init__(self, catalogs: Catalogs, warehouse: str | None) -> None:
         super().__init__(catalogs, ObjectType.FILESET, Op.LIST_FILESETS)
+        self.openings = catalogs.registry.openings
         self.warehouse = None if warehouse is None else checked_location(warehouse) + "/filesets"
 
     def add(
@@ -64,6 +67,9 @@ class Filesets(Leaves):
             raise IllegalArgument(f"'{clip(type)}' is not a type of fileset", hint="use managed or external")
         places = self._places(permit)
         chosen = self._locations(places, kind, name, locations, properties)
+        for key, place in chosen.items():
+            if is_touched(place):
+                self.openings.check_place(f"the storage location '{clip(key)}'", place)
         default = properties.get(DEFAULT_NAME) or (UNKNOWN if UNKNOWN in chosen else next(iter(chosen)))
         if default not in chosen:
             raise IllegalArgument(
@@ -111,7 +117,9 @@ class Filesets(Leaves):
         """What lies in a folder of a fileset."""
         record = self.load(permit)
         location = self._location(record, name)
-        folders = self._places(permit).folders if location in record.body["served"] else Folders(())
+        folders = (
+            self._places(permit).folders if location in record.body["served"] else Folders((), self.openings)
+        )
         return folders.files(location, checked_sub_path(sub_path))
 
     # -- inside -------------------------------------------------------------------------------------------------
@@ -138,14 +146,14 @@ class Filesets(Leaves):
             for key, place in declared.items()
         }
         above.update(named_locations(schema.properties))
-        roots = [checked_location(_before_placeholder(place)) for place in declared.values()]
+        roots = [checked_location(before_placeholder(place)) for place in declared.values()]
         fallback = None
         if self.warehouse is not None:
             roots.append(self.warehouse)
             tree = "/".join(segment(part) for part in (permit.ref.metalake, catalog.name, schema_name))
             # A folder that no other fileset ever had: one that is dropped and made again does not find old files.
             fallback = f"{self.warehouse}/{tree}/{{{{fileset}}}}-{secrets.token_hex(4)}"
-        return _Places(words, above, fallback, Folders(roots))
+        return _Places(words, above, fallback, Folders(roots, self.openings))
 
     def _schema(self, read: Read, permit: Permit) -> ObjectRecord:
         ids = [id for id, _ in permit.node.chain if permit.authority.objects[id].type is ObjectType.SCHEMA]
@@ -187,8 +195,3 @@ def _stand_alone(tx: Write, served: list[str]) -> None:
         raise IllegalArgument(
             "the storage location overlaps with that of another fileset", hint="choose another folder"
         )
-
-
-def _before_placeholder(place: str) -> str:
-    """The fixed beginning of a location, up to the last whole folder before a placeholder."""
-    return place.split("{{", 1)[0].rsplit("/", 1)[0] if has_placeholder(place) else place

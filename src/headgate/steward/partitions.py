@@ -4,8 +4,11 @@ from headgate.catalogs.interface import holds_documents
 from headgate.model.errors import NotFound, Unsupported
 from headgate.model.objects import clip
 from headgate.model.tables import Partition
+from headgate.planning import Within, partitions
+from headgate.planning.reader import ManifestReader
 from headgate.steward import seen
 from headgate.steward.permits import Permit
+from headgate.steward.planned import told
 from headgate.steward.tables import Tables, place_of
 
 
@@ -17,11 +20,15 @@ class Partitions:
         """The partitions that hold data which the caller may see, by name."""
         view = self.tables.lenses.of(permit)
         adapter = self.tables.adapter(permit)
-        found = adapter.partitions(place_of(permit))
+        if not holds_documents(adapter):
+            raise Unsupported("the table is not partitioned", hint="there are no partitions to list")
+        document = adapter.document(place_of(permit))
+        reader = ManifestReader(adapter.storage.io, Within(adapter.own_folders(document)))
+        with told():
+            found = partitions.listed(document.metadata, reader)
         if view.lens.whole:
             return found
-        assert holds_documents(adapter), "other tables are seen whole or not at all"
-        specs = adapter.document(place_of(permit)).metadata.get("partition-specs", [])
+        specs = document.metadata.get("partition-specs", [])
         sources: seen.Sources = {}
         for field in (field for spec in specs for field in spec["fields"]):
             sources.setdefault(field["name"], set()).add((field["source-id"], field["transform"]))

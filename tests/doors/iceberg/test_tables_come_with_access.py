@@ -8,6 +8,7 @@ import httpx
 import pytest
 from botocore.exceptions import ClientError
 
+from headgate.catalogs.openings import Openings
 from headgate.steward import Steward
 from headgate.vending import StorageCredential
 from tests.conftest import Api
@@ -15,6 +16,7 @@ from tests.doors.governed import applied
 from tests.doors.iceberg.conftest import ICE, SCHEMA, failed
 from tests.doors.lake import LAKE
 from tests.minio import PATIENCE, Minio, minio
+from tests.openings import opened
 from tests.people import People
 
 __all__ = ["minio"]
@@ -32,6 +34,11 @@ READ = "USE_CATALOG USE_SCHEMA SELECT_TABLE"
 @pytest.fixture
 def bucket(minio: Minio) -> str:
     return minio.bucket()
+
+
+@pytest.fixture
+def openings(tmp_path: Path, bucket: str) -> Openings:
+    return opened(tmp_path, f"s3://{bucket}")
 
 
 @pytest.fixture(autouse=True)

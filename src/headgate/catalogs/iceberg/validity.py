@@ -325,9 +325,5 @@ def parsed(document: Json) -> None:
     """Refuse what pyiceberg does not read, telling where but never what: a document may hold anybody's secrets."""
     try:
         TableMetadataUtil.parse_obj(document)
-    except Malformed as error:
-        first = error.errors(include_input=False, include_url=False, include_context=False)[0]
-        place = ".".join(str(step) for step in first["loc"]) or "the document"
-        raise IllegalArgument(f"Iceberg refuses {clip(place, 100)}: {first['type']}") from None
-    except (*_UNREADABLE, RecursionError):
-        raise IllegalArgument("Iceberg refuses the document: it contradicts itself") from None
+    except (*_UNREADABLE, RecursionError) as error:
+        raise IllegalArgument(f"Iceberg refuses the document: {faults.describe(error)}") from None

@@ -50,7 +50,7 @@ def checked(document: Json) -> None:
     try:
         uuid.UUID(document["view-uuid"])
         if document["format-version"] != 1:
-            raise IllegalArgument(f"Unsupported view format version: {document['format-version']}")
+            raise IllegalArgument("Unsupported view format version")
         for schema in document["schemas"]:
             _checked_schema(schema)
         current = find(document["versions"], "version-id", document["current-version-id"])
