@@ -192,7 +192,7 @@ class Stand:
         return {str(file) for file in self.governed_folder(name).rglob("*.parquet")}
 
     def recorded(self, name: str) -> set[str]:
-        return {path_of(copy.location) for copy in self.copies(name) if copy.location}
+        return {path_of(file.location) for copy in self.copies(name) for file in copy.files}
 
     # -- workers ------------------------------------------------------------------------------------------------
 

@@ -85,7 +85,9 @@ def states(stand: Stand, name: str) -> set[str]:
 
 def truth(stand: Stand, name: str) -> list[Any]:
     """What is known of copies but for where they lie."""
-    return sorted((c.records, sorted(c.metrics.lower_bounds.items())) for c in stand.copies(name))
+    return sorted(
+        (f.records, sorted(f.metrics.lower_bounds.items())) for c in stand.copies(name) for f in c.files
+    )
 
 
 def test_a_cluster_that_loses_a_worker_makes_the_same(stand: Stand, shared_spark: Any) -> None:

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from headgate.catalogs.iceberg.storage import Storage
 from headgate.catalogs.locations import inside, normal
-from headgate.lenses.copies import GovernedCopy, Metrics, SourceFile
+from headgate.lenses.copies import CopyFile, GovernedCopy, Metrics
 from headgate.lenses.entries import check_inside
 from headgate.model.errors import Conflict, HeadgateError, IllegalArgument
 from headgate.pipelines.errors import job_failed
@@ -56,7 +56,7 @@ def materialise(spark: "SparkSession", job: MaterialiseJob, storage: Storage) ->
         raise
     except Exception as error:
         storage.delete_folder(data)
-        failure = job_failed(error, [source.path for source in job.sources])
+        failure = job_failed(error, [path for source in job.sources for path in source.paths])
     finally:
         storage.delete_folder(staging)
     # Raised out here so that it does not carry the original along, which may hold values of the table.
@@ -85,20 +85,21 @@ def _check(job: MaterialiseJob) -> None:
         raise IllegalArgument(
             "the job's own files would lie in the lens's folder", hint="keep staging and output apart"
         )
-    for source in job.sources:
-        check_inside(job.document, source.path)
-        if inside(normal(source.path), output):
+    paths = [path for source in job.sources for path in source.paths]
+    for path in paths:
+        check_inside(job.document, path)
+        if inside(normal(path), output):
             raise IllegalArgument(
                 "a governed copy cannot be the source of another", hint="plan the scan again"
             )
-    if len({source.path for source in job.sources}) < len(job.sources):
+    if len(set(paths)) < len(paths):
         raise IllegalArgument(
             "a source file is named twice", hint="name each file once, with all its deletes"
         )
 
 
 def _documents(job: MaterialiseJob, storage: Storage, staging: str, data: str) -> dict[str, str]:
-    wanted = {source.path for source in job.sources}
+    wanted = {path for source in job.sources for path in source.paths}
     made = {
         "input": write_input(storage, job.document, job.snapshot_id, wanted, job.lens, f"{staging}/input"),
         "sink": write_sink(storage, job.lens, f"{staging}/sink", data),
@@ -141,8 +142,10 @@ def _rows(spark: "SparkSession", job: MaterialiseJob, names: Mapping[str, str]) 
         rows = rows.where(lens.row_filter)
     rows = rows.selectExpr("*", f"_file AS {file}")
     # A number that means nothing outside the job: a hash of the path would confirm a guessed one.
-    paths = [source.path for source in job.sources]
-    numbers = spark.createDataFrame(pa.table({file: paths, number: pa.array(range(len(paths)), pa.int64())}))
+    numbered = {path: n for n, source in enumerate(job.sources) for path in source.paths}
+    numbers = spark.createDataFrame(
+        pa.table({file: list(numbered), number: pa.array(numbered.values(), pa.int64())})
+    )
     rows = rows.join(f.broadcast(numbers), file, "left")
     if lens.secrets:
         frame = spark.createDataFrame(
@@ -169,20 +172,25 @@ def _harvest(spark: "SparkSession", job: MaterialiseJob, sink: str) -> list[Gove
         .selectExpr(f"partition.{number_column(job.lens)} AS number", *_HARVESTED)
         .collect()
     )
-    by_number: dict[int, Any] = {}
+    by_number: dict[int, list[Any]] = {}
     for row in found:
-        if row.number is None or row.number in by_number:
-            raise Conflict("Spark wrote rows that belong to no source, or one source twice", hint="try again")
-        by_number[row.number] = row
-    return [_copy(job, source, by_number.get(n)) for n, source in enumerate(job.sources)]
+        if row.number is None:
+            raise Conflict("Spark wrote rows that belong to no source", hint="try again")
+        by_number.setdefault(row.number, []).append(row)
+    return [
+        GovernedCopy(
+            key=job.key(source),
+            source=source,
+            files=tuple(map(_file, by_number.get(n, ()))),
+            field_ids=frozenset(job.lens.schema.by_id),
+            last_column_id=int(job.document["last-column-id"]),
+        )
+        for n, source in enumerate(job.sources)
+    ]
 
 
-def _copy(job: MaterialiseJob, source: SourceFile, row: Any) -> GovernedCopy:
-    if row is None:
-        return GovernedCopy(job.key(source), source, None)
-    return GovernedCopy(
-        key=job.key(source),
-        source=source,
+def _file(row: Any) -> CopyFile:
+    return CopyFile(
         location=row.file_path,
         size=row.file_size_in_bytes,
         records=row.record_count,
@@ -195,8 +203,6 @@ def _copy(job: MaterialiseJob, source: SourceFile, row: Any) -> GovernedCopy:
             lower_bounds={id: bytes(v) for id, v in _own(row.lower_bounds).items()},
             upper_bounds={id: bytes(v) for id, v in _own(row.upper_bounds).items()},
         ),
-        field_ids=frozenset(job.lens.schema.by_id),
-        last_column_id=int(job.document["last-column-id"]),
     )
 
 
