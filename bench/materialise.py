@@ -38,7 +38,7 @@ from headgate.planning import ManifestIndex, PlanRequest, plan
 
 RESULTS = Path(__file__).parent / "results" / "materialise.json"
 STORAGE = Storage({})
-SECRETS = Secrets({"bench": b"0123456789abcdef"}, b"0123456789abcdef")
+SECRETS = Secrets({"bench": b"0123456789abcdef"}, order=b"0123456789abcdef", names=b"0123456789abcdef")
 BYTES_PER_ROW = 30
 """What a row of the table takes on disk, compressed."""
 MASKS = {

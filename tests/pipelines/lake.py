@@ -31,7 +31,13 @@ from headgate.pipelines.other_rows import noisy_value
 from headgate.planning import ManifestIndex, PlanRequest, Veil, plan
 
 LAKE = "lake"
-SECRETS = Secrets({"customers": b"0123456789abcdef0123456789abcdef"}, b"a salt of the lens")
+SECRETS = Secrets(
+    {"customers": b"0123456789abcdef0123456789abcdef"},
+    salt=b"a salt of the lens",
+    noise=b"a noise of the table",
+    order=b"an order of the table",
+    names=b"a name of the table",
+)
 STORAGE = Storage({})
 _numbers = itertools.count()
 
@@ -255,7 +261,7 @@ def _masked(row: Any, mask: Mask, ids: tuple[int, ...], everyone: list[dict[int,
     if len(ids) > 1:
         return {**row, ids[0]: _masked(value, mask, ids[1:], everyone)}
     if mask.name == "noisy":
-        return {**row, ids[0]: noisy_value(mask, value, SECRETS.salt)}
+        return {**row, ids[0]: noisy_value(mask, value, SECRETS.noise)}
     if mask.name == "k_anonymous":
         count = sum(1 for other in everyone if _at(other, mask.column.ids) == value)
         return {**row, ids[0]: value if count >= mask.args[0] else None}

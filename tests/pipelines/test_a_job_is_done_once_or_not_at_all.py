@@ -10,13 +10,13 @@ import fastavro
 import pytest
 
 from headgate.language.errors import LoweringError
-from headgate.language.masks.python import Secrets
 from headgate.lenses.arrangement import arrangement_of
 from headgate.lenses.copies import CopyFile, GovernedCopy, Source, SourceFile, copy_key
 from headgate.model.errors import Conflict, IllegalArgument
 from headgate.model.schema import LONG, Field, Schema
 from headgate.pipelines.errors import JobFailed
-from headgate.pipelines.materialise import MaterialiseJob, _rows, materialise
+from headgate.pipelines.materialise import MaterialiseJob, materialise
+from headgate.pipelines.shown_rows import shown_rows
 from tests.pipelines.lake import SECRETS, STORAGE, Lake, files_of, view
 from tests.pipelines.people import COLUMNS, insert, people
 
@@ -52,10 +52,7 @@ def local(path: str) -> Path:
 
 
 def contents(lake: Lake, copies: list[GovernedCopy]) -> list[list[Any]]:
-    return [
-        sorted(map(repr, lake.spark.read.parquet(f.location).drop("_headgate_source").collect()))
-        for f in files_in(copies)
-    ]
+    return [sorted(map(repr, lake.spark.read.parquet(f.location).collect())) for f in files_in(copies)]
 
 
 def written(lake: Lake) -> list[Path]:
@@ -104,10 +101,11 @@ def test_another_key_or_salt_makes_another_lens(lake: Lake) -> None:
     seen = view(document, mask={"email": "token(email, 'customers')", "id": "sha256_query_local(id)"})
     ids = {
         seen.sql(SECRETS).id,
-        seen.sql(Secrets({"customers": b"k" * 32}, SECRETS.salt)).id,
-        seen.sql(Secrets(SECRETS.keys, b"s" * 16)).id,
+        seen.sql(replace(SECRETS, keys={"customers": b"k" * 32})).id,
+        seen.sql(replace(SECRETS, salt=b"s" * 16)).id,
+        seen.sql(replace(SECRETS, names=b"n" * 16)).id,
     }
-    assert len(ids) == 3
+    assert len(ids) == 4
 
 
 def test_a_corrupt_source_fails_the_job_and_leaves_nothing(lake: Lake) -> None:
@@ -200,10 +198,11 @@ def test_secrets_are_in_no_plan(lake: Lake) -> None:
     table = table_of(lake, 1)
     job = job_of(lake, table, mask={"email": "token(email, 'customers')", "id": "sha256_query_local(id)"})
     assert set(job.lens.secrets) == {"_headgate_inner0", "_headgate_outer0", "_headgate_salt"}
-    rows = _rows(lake.spark, job, {"input": table})
+    rows = shown_rows(lake.spark, job, {"input": table}, [1])
     plan = rows._jdf.queryExecution().toString().lower() + repr(job.lens).lower()
     assert "_headgate_inner0" in plan
-    for secret in job.lens.secrets.values():
+    assert "_headgate_order" in plan
+    for secret in (*job.lens.secrets.values(), job.lens.order):
         assert secret.hex() not in plan
         assert str(list(secret))[1:-1] not in plan
     for source in job.sources:

@@ -66,7 +66,7 @@ class Scans:
 
     @cached_property
     def _key(self) -> bytes:
-        return keys.key(self.kernel.store, "plan-tasks")
+        return keys.key(self.kernel.store, keys.Use.PLAN_TASKS)
 
     def plan(self, permit: Permit, body: bytes, circumstances: Circumstances) -> Planned:
         """Plan a scan; one that takes long goes on in the background under an id."""

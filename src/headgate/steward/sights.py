@@ -169,11 +169,18 @@ class Sights:
             ) from None
 
     def _secrets(self, table: Node, seen: Seen) -> Secrets:
-        """The keys and the salt of a lens's masks: made by the server, kept in its store, never told."""
+        """The secrets of a lens: made by the server, kept in its store, never told."""
         masks = seen.lens.masks
         named = {str(mask.args[0]) for mask in masks if mask.name == "token"}
-        salted = any(mask.name in ("sha256_query_local", "noisy") for mask in masks)
+        used = {mask.name for mask in masks}
+
+        def key(use: keys.Use, *of: int | str) -> bytes:
+            return keys.key(self.store, use, *of)
+
         return Secrets(
-            {name: keys.key(self.store, f"mask|{table.metalake}|{name}") for name in sorted(named)},
-            keys.key(self.store, f"salt|{table.id}|{seen.lens.id}") if salted else b"",
+            {name: key(keys.Use.PSEUDONYMS, table.metalake, name) for name in sorted(named)},
+            salt=key(keys.Use.QUERY_LOCAL, table.id, seen.lens.id) if "sha256_query_local" in used else b"",
+            noise=key(keys.Use.NOISE, table.id) if "noisy" in used else b"",
+            order=key(keys.Use.ORDER, table.id),
+            names=key(keys.Use.VIEWS, table.id),
         )

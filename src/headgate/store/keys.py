@@ -1,6 +1,7 @@
 """Secrets that the server made for itself: made once, the same for all its processes."""
 
 import secrets
+from enum import StrEnum
 
 from sqlalchemy import insert, select
 
@@ -8,8 +9,28 @@ from headgate.store import tables as t
 from headgate.store.database import Store
 
 
-def key(store: Store, name: str) -> bytes:
-    """The key of that name, 32 random bytes; made by whoever asks first."""
+class Use(StrEnum):
+    """What a key is for.
+
+    INVARIANT: no two uses share a key, so nothing that one of them shows helps against another.
+    """
+
+    PLAN_TASKS = "plan-tasks"
+    PSEUDONYMS = "mask"
+    """`token`, by metalake and the name in the policy."""
+    QUERY_LOCAL = "salt"
+    """`sha256_query_local`, by table and lens."""
+    NOISE = "noise"
+    """`noisy`, by table."""
+    ORDER = "order"
+    """The order of rows in copies, by table."""
+    VIEWS = "views"
+    """The names of views, by table."""
+
+
+def key(store: Store, use: Use, *of: int | str) -> bytes:
+    """The key for one use of one thing, 32 random bytes; made by whoever asks first."""
+    name = "|".join((use.value, *map(str, of)))
     wanted = select(t.keys.c.value).where(t.keys.c.name == name)
     with store.read() as read:
         found: bytes | None = read.execute(wanted).scalar_one_or_none()

@@ -2,6 +2,7 @@
 
 import gzip
 import os
+import shutil
 import threading
 import zlib
 from collections import OrderedDict
@@ -33,6 +34,10 @@ INVARIANT: nothing else of a catalog's properties reaches pyiceberg, which would
 
 _JAVA: Final = {"s3.region": "client.region"}
 """What Java calls otherwise."""
+
+
+_MOST_COPIED: Final = 5_000_000_000
+"""Bytes that S3 copies in one request."""
 
 
 class _Kept:
@@ -132,6 +137,35 @@ class Storage:
     def delete(self, location: str) -> None:
         try:
             self.io.delete(location)
+        except OSError as error:
+            raise _unreachable(error) from error
+
+    def delete_if_there(self, location: str) -> None:
+        """Delete a file that may not exist."""
+        try:
+            self.io.delete(location)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise _unreachable(error) from error
+
+    def move(self, source: str, target: str) -> None:
+        """Give a file another place in the same storage: renamed where files are local, copied by the server where not."""
+        scheme, netloc, path = PyArrowFileIO.parse_location(source)
+        other = PyArrowFileIO.parse_location(target)
+        if (scheme, netloc) != other[:2]:
+            raise IllegalArgument("a file cannot be moved to another storage", hint="keep both in one bucket")
+        try:
+            files = self.io.fs_by_scheme(scheme, netloc)
+            if scheme == "file":
+                files.create_dir(other[2].rpartition("/")[0], recursive=True)
+            elif files.get_file_info(path).size > _MOST_COPIED:
+                # The server copies no more than this at once.
+                with files.open_input_stream(path) as read, files.open_output_stream(other[2]) as write:
+                    shutil.copyfileobj(read, write, 1 << 24)
+                files.delete_file(path)
+                return
+            files.move(path, other[2])
         except OSError as error:
             raise _unreachable(error) from error
 
