@@ -157,7 +157,7 @@ class Collector:
         gone: frozenset[str],
         past: frozenset[tuple[int, str]],
     ) -> list[str]:
-        """The files in the view's folder that nothing names and that are old enough to be nobody's work."""
+        """The files of the view and of jobs on its table that nothing names and that are old enough to be nobody's work."""
         named = set(map(normal, self._named(storage, kept, gone, past)))
         oldest = datetime.now(UTC) - ORPHANED
         known = {key: _copy(body) for key, (body, _) in kept.copies.items() if key in gone}
@@ -167,6 +167,11 @@ class Collector:
             for location, written in storage.files(sight.folder)
             if normal(location) not in named
             and (normal(location) in forgotten or (written is not None and written < oldest))
+        ] + [
+            # What a job left that did not live to clear up after itself.
+            location
+            for location, written in storage.files(sight.staging)
+            if written is not None and written < oldest
         ]
 
     def _named(

@@ -29,7 +29,7 @@ from headgate.planning.fingerprints import fingerprints
 from headgate.planning.plan import PlannedFile
 from headgate.steward.planned import told
 from headgate.steward.sights import Sight
-from headgate.store import Store, given_files, ledger
+from headgate.store import Store, given_files, keys, ledger
 from headgate.store.database import now, stored_time
 
 Json = dict[str, Any]
@@ -206,7 +206,7 @@ class Governed:
 
     def announce(self, sight: Sight, identity: Identity) -> None:
         """Write down a view that somebody will have, so that copies can be made for it."""
-        ledger.announce(self.store, _record(sight, identity))
+        ledger.announce(self.store, self._record(sight, identity))
 
     def _used(self, sight: Sight, reader: Identity | None, *, fresh: bool = False) -> None:
         """Write down that somebody has the view, now and then, and whenever work for it is asked for."""
@@ -216,19 +216,18 @@ class Governed:
         if len(self._seen) > 100_000:
             self._seen.clear()
         self._seen[key] = time_
-        ledger.used(self.store, _record(sight, reader))
+        ledger.used(self.store, self._record(sight, reader))
 
-
-def _record(sight: Sight, identity: Identity) -> ledger.ViewRecord:
-    return ledger.ViewRecord(
-        sight.object,
-        sight.view,
-        sight.seen.lens.id,
-        sight.catalog,
-        sight.folder,
-        msgspec.json.encode(identity),
-        now(),
-    )
+    def _record(self, sight: Sight, identity: Identity) -> ledger.ViewRecord:
+        return ledger.ViewRecord(
+            sight.object,
+            sight.view,
+            keys.lens_name(self.store, sight.object, sight.seen.lens.id),
+            sight.catalog,
+            sight.folder,
+            msgspec.json.encode(identity),
+            now(),
+        )
 
 
 def parted(files: Plan, sight: Sight, *, copy_all: bool = False) -> tuple[list[str], list[Source]]:

@@ -1,5 +1,6 @@
 """Secrets that the server made for itself: made once, the same for all its processes."""
 
+import hmac
 import secrets
 from enum import StrEnum
 
@@ -42,3 +43,8 @@ def key(store: Store, use: Use, *of: int | str) -> bytes:
             found = secrets.token_bytes(32)
             connection.execute(insert(t.keys).values(name=name, value=found))
         return found
+
+
+def lens_name(store: Store, table: int, lens: str) -> str:
+    """What a lens is called wherever anybody sees it: equal lenses of a table alike, and nothing to check a guess against."""
+    return hmac.digest(key(store, Use.VIEWS, table), b"lens\0" + lens.encode(), "sha256").hex()
