@@ -45,7 +45,7 @@ def sight_of(steward: Steward, user: str = "ann", purpose: str | None = None) ->
 def test_averaging_noise_over_purposes_gains_nothing(api: Api, steward: Steward) -> None:
     applied(
         api,
-        "policy: noise\non: lake\nto: [everyone]\nmask: {id: noisy(id, 100)}\n---\n"
+        "policy: noise\non: lake\nto: [everyone]\nmask: {id: 'noisy(id, 100)'}\n---\n"
         "policy: by-purpose\non: lake\nto: [everyone]\nrows: name <> context.purpose\n",
     )
     sights = [sight_of(steward, purpose=f"purpose-{n}") for n in range(16)]
@@ -60,7 +60,7 @@ def test_averaging_noise_over_purposes_gains_nothing(api: Api, steward: Steward)
 def test_every_use_has_a_secret_of_its_own(api: Api, steward: Steward) -> None:
     applied(
         api,
-        "policy: masks\non: lake\nto: [everyone]\nmask: {id: noisy(id, 100), name: sha256_query_local(name)}\n",
+        "policy: masks\non: lake\nto: [everyone]\nmask: {id: 'noisy(id, 100)', name: sha256_query_local(name)}\n",
         "policy: ann\non: lake\nto: [user:ann]\nrows: id <> 1\n",
         "policy: bob\non: lake\nto: [user:bob]\nrows: id <> 2\n",
     )
@@ -77,7 +77,7 @@ def test_every_use_has_a_secret_of_its_own(api: Api, steward: Steward) -> None:
 
 def test_no_name_of_a_view_confirms_a_guess(api: Api, steward: Steward) -> None:
     """Whoever knows the form of a policy could otherwise try constants until the id fits."""
-    applied(api, "policy: rows\non: lake\nto: [user:ann, user:bob]\nrows: name <> 'acme-7'\n")
+    applied(api, "policy: rows\non: lake\nto: [user:ann, user:bob]\nrows: name LIKE '%acme-7'\n")
     assert api("ann", "GET", TABLE).status_code == 503
     copy_all(steward)
     loaded = api("ann", "GET", TABLE)
@@ -88,7 +88,9 @@ def test_no_name_of_a_view_confirms_a_guess(api: Api, steward: Steward) -> None:
         api("ann", "POST", f"{TABLE}/plan", {}).text,
         api("ann", "GET", "/api/headgate/lenses/mine?metalake=lake&table=cat.s.t").text,
         api("admin", "GET", "/api/headgate/lenses?metalake=lake").text,
-        api("admin", "POST", "/api/headgate/lens?metalake=lake", {"table": "cat.s.t", "user": "ann"}).text,
+        api(
+            "admin", "POST", "/api/headgate/lens", {"metalake": "lake", "table": "cat.s.t", "user": "ann"}
+        ).text,
     ]
     folder = Path(loaded.json()["metadata"]["location"].removeprefix("file://"))
     answers += [str(path) for path in folder.parent.rglob("*")]
