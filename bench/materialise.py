@@ -29,7 +29,7 @@ from headgate.language.bind import bind
 from headgate.language.masks.mask import bind_mask, parse_mask
 from headgate.language.masks.python import Secrets
 from headgate.language.parse import parse
-from headgate.lenses.copies import SourceFile
+from headgate.lenses.copies import Source, SourceFile
 from headgate.lenses.metadata import govern_snapshot, governed_document, write_governed_document
 from headgate.model.schema import Schema
 from headgate.pipelines.job import MaterialiseJob
@@ -40,7 +40,7 @@ from headgate.planning import ManifestIndex, PlanRequest, plan
 
 RESULTS = Path(__file__).parent / "results" / "materialise.json"
 STORAGE = Storage({}, TEMPORARY)
-SECRETS = Secrets({"bench": b"0123456789abcdef"}, b"0123456789abcdef")
+SECRETS = Secrets({"bench": b"0123456789abcdef"}, order=b"0123456789abcdef", names=b"0123456789abcdef")
 BYTES_PER_ROW = 30
 """What a row of the table takes on disk, compressed."""
 MASKS = {
@@ -88,7 +88,7 @@ def first_read(spark: Any, document: dict[str, Any], lens: LensSql, folder: str)
     """Everything between a request and its answer: plan, copies, governed metadata, and a reader's count."""
     snapshot = document["current-snapshot-id"]
     made = plan(document, PlanRequest(), io=STORAGE.io, index=ManifestIndex(memory_bytes=1 << 28))
-    sources = tuple(SourceFile(file.path, file.deletes) for file in made.files())
+    sources = tuple(Source((SourceFile(file.path, file.deletes),)) for file in made.files())
     output = f"{folder}/{uuid.uuid4().hex}"
     copies = materialise(
         spark, MaterialiseJob(document, snapshot, sources, lens, output, f"{folder}/staging"), STORAGE
@@ -103,7 +103,7 @@ def first_read(spark: Any, document: dict[str, Any], lens: LensSql, folder: str)
     )
     location = write_governed_document(STORAGE, governed_document(document, [governed], lens.outline, output))
     found = spark.read.format("iceberg").load(location).selectExpr("count(orderkey)").collect()[0][0]
-    if found != sum(copy.records for copy in copies):
+    if found != sum(file.records for copy in copies for file in copy.files):
         raise AssertionError("the reader and the pipeline count differently")
     shutil.rmtree(output.removeprefix("file://"))
     return len(copies)
@@ -113,7 +113,7 @@ def cases(spark: Any, document: dict[str, Any], folder: str) -> dict[str, Callab
     """Each case writes all files once, and removes what it wrote."""
     snapshot, seen = document["current-snapshot-id"], lenses(document)
     made = plan(document, PlanRequest(), io=STORAGE.io, index=ManifestIndex(memory_bytes=1 << 28))
-    sources = tuple(SourceFile(file.path) for file in made.files())
+    sources = tuple(Source((SourceFile(file.path),)) for file in made.files())
     paths = [source.path for source in sources]
     whole = {
         "spark.sql.files.maxPartitionBytes": str(1 << 40),

@@ -99,7 +99,7 @@ def test_every_row_and_no_row(lake: Lake) -> None:
     assert_seen(lake.through(table, every), expected(every, rows))
     none = view(lake.document(table), rows="length(email) > 1000")
     governed = lake.through(table, none)
-    assert [copy.location for copy in governed.copies] == [None] * len(governed.copies)
+    assert [copy.files for copy in governed.copies] == [()] * len(governed.copies)
     assert governed.by_every_engine() == {"spark": [], "pyiceberg": [], "duckdb": []}
 
 
@@ -173,5 +173,5 @@ def test_rows_keep_the_order_of_their_file(lake: Lake) -> None:
     insert(lake, table, rows, "id bigint, name string")
     seen = view(lake.document(table), mask={"name": "token(name, 'customers')"}, rows="id % 3 = 0")
     governed = lake.through(table, seen)
-    ids = [row.id for row in lake.spark.read.parquet(governed.copies[0].location).collect()]
+    ids = [row.id for row in lake.spark.read.parquet(governed.copies[0].files[0].location).collect()]
     assert ids == [row["id"] for row in rows if row["id"] % 3 == 0]

@@ -98,9 +98,11 @@ class Stand:
     def policies(self, *texts: str) -> None:
         applied(self.api, *texts)
 
-    def table(self, name: str, files: int = 3) -> list[Row]:
-        """A table with so many files of ten people; the people."""
-        made = self.api("admin", "POST", ICE, {"name": name, "schema": SCHEMA})
+    def table(self, name: str, files: int = 3, by: int | None = None) -> list[Row]:
+        """A table with so many commits of ten people; the people. `by` is the id of the column that cuts its files."""
+        fields = [] if by is None else [{"source-id": by, "name": "by", "transform": "identity"}]
+        body = {"name": name, "schema": SCHEMA, "partition-spec": {"fields": fields}}
+        made = self.api("admin", "POST", ICE, body)
         assert made.status_code == 200, made.text
         rows: list[Row] = []
         for number in range(files):
@@ -193,7 +195,7 @@ class Stand:
         return {str(file) for file in self.governed_folder(name).rglob("*.parquet")}
 
     def recorded(self, name: str) -> set[str]:
-        return {path_of(copy.location) for copy in self.copies(name) if copy.location}
+        return {path_of(file.location) for copy in self.copies(name) for file in copy.files}
 
     # -- workers ------------------------------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ import msgspec
 import orjson
 
 from headgate.catalogs.iceberg.storage import Storage
-from headgate.lenses.copies import GovernedCopy
+from headgate.lenses.copies import CopyFile, GovernedCopy
 from headgate.lenses.entries import DATA, NO_PARTITION, Entry, Manifest, live, snapshot_of
 from headgate.lenses.manifests import Written, write_manifest, write_manifest_list
 from headgate.model.errors import Conflict, IllegalArgument
@@ -55,7 +55,7 @@ def govern_snapshot(
 ) -> GovernedSnapshot:
     """Write the manifests and the manifest list of one snapshot.
 
-    `copies` are the governed copies by the path of their source, `originals` the paths of files that conform as they
+    `copies` are the governed copies by the paths of their source files, `originals` the paths of files that conform as they
     are; a data file that is neither was pruned, because no row of it can be seen.
     """
     if outline.blind and originals:
@@ -67,9 +67,10 @@ def govern_snapshot(
     place = f"{folder}/metadata"
     written: list[Written] = []
     named: set[str] = set()
+    done: set[str] = set()
     for manifest in live(storage, document, snapshot_id, DATA):
         spec = specs[manifest.listed.spec_id]
-        entries = [e for e in (_governed(entry, copies, originals, spec) for entry in manifest.entries) if e]
+        entries = [e for entry in manifest.entries for e in _governed(entry, copies, originals, spec, done)]
         named |= {entry.path for entry in manifest.entries}
         if entries:
             written.append(_manifest(storage, place, manifest, entries, version, schema, spec))
@@ -200,31 +201,45 @@ def _leaves_alone(fields: Sequence[Json], outline: Outline) -> bool:
 
 
 def _governed(
-    entry: Entry, copies: Mapping[str, GovernedCopy], originals: Collection[str], spec: Json
-) -> Entry | None:
+    entry: Entry,
+    copies: Mapping[str, GovernedCopy],
+    originals: Collection[str],
+    spec: Json,
+    done: set[str],
+) -> Iterator[Entry]:
+    """What stands in the place of a file: itself, or the files of its copy.
+
+    A merged copy is named once, in the place of the first of its sources. They were all added by one commit, so any of
+    them tells of which.
+    """
     partition = entry.file[ids.PARTITION] if spec["fields"] else {}
+    commit = (entry.status, entry.snapshot_id, entry.sequence, entry.file_sequence)
     if entry.path in originals:
-        return Entry(
-            entry.status, entry.snapshot_id, entry.sequence, entry.file_sequence, _original(entry, partition)
-        )
+        yield Entry(*commit, _original(entry, partition))
+        return
     copy = copies.get(entry.path)
-    if copy is None or copy.location is None:
-        return None
-    file: dict[int, Any] = {
-        ids.FILE_PATH: copy.location,
+    if copy is None or copy.key in done:
+        return
+    done.add(copy.key)
+    for file in copy.files:
+        yield Entry(*commit, _copied(file, partition))
+
+
+def _copied(file: CopyFile, partition: Mapping[int, Any]) -> dict[int, Any]:
+    return {
+        ids.FILE_PATH: file.location,
         ids.FILE_FORMAT: "PARQUET",
         ids.PARTITION: partition,
-        ids.RECORD_COUNT: copy.records,
-        ids.FILE_SIZE: copy.size,
-        ids.SPLIT_OFFSETS: list(copy.split_offsets) or None,
-        108: copy.metrics.column_sizes,
-        109: copy.metrics.value_counts,
-        110: copy.metrics.null_value_counts,
-        137: copy.metrics.nan_value_counts,
-        125: copy.metrics.lower_bounds,
-        128: copy.metrics.upper_bounds,
+        ids.RECORD_COUNT: file.records,
+        ids.FILE_SIZE: file.size,
+        ids.SPLIT_OFFSETS: list(file.split_offsets) or None,
+        108: file.metrics.column_sizes,
+        109: file.metrics.value_counts,
+        110: file.metrics.null_value_counts,
+        137: file.metrics.nan_value_counts,
+        125: file.metrics.lower_bounds,
+        128: file.metrics.upper_bounds,
     }
-    return Entry(entry.status, entry.snapshot_id, entry.sequence, entry.file_sequence, file)
 
 
 def _original(entry: Entry, partition: Mapping[int, Any]) -> dict[int, Any]:

@@ -28,7 +28,7 @@ from headgate.planning.render import (
     render_tasks,
 )
 from headgate.planning.request import PlanRequest, Veil
-from headgate.planning.segment import ManifestFile, Segment
+from headgate.planning.segment import ManifestFile, PartitionValue, Segment
 from headgate.planning.stack import Sieve, Stack, project, stacks
 from headgate.planning.table import Scope, Spec, Table, read_table, resolve_scope, with_descendants
 from headgate.planning.tokens import PlanTask, decode_plan_task, encode_plan_task, view_digest
@@ -75,7 +75,11 @@ class PlannedFile(msgspec.Struct, frozen=True):
     spec_id: int
     size: int
     records: int
+    snapshot: int
+    """The snapshot that added the file."""
     sequence: int
+    partition: tuple[PartitionValue, ...]
+    """As the manifest stores it."""
     conforms: bool
     deletes: tuple[str, ...]
 
@@ -138,7 +142,9 @@ class Plan:
                     spec_id=pick.spec.spec_id,
                     size=int(pick.segment.column("size")[row]),
                     records=int(pick.segment.column("records")[row]),
+                    snapshot=int(pick.segment.column("snapshot")[row]),
                     sequence=int(pick.segment.column("sequence")[row]),
+                    partition=pick.segment.partitions[int(pick.segment.column("partition")[row])],
                     conforms=bool(pick.conforms[low + place]),
                     deletes=tuple(
                         self.deletes.files[number].segment.path_at(self.deletes.files[number].row)

@@ -157,16 +157,21 @@ class Collector:
         gone: frozenset[str],
         past: frozenset[tuple[int, str]],
     ) -> list[str]:
-        """The files in the view's folder that nothing names and that are old enough to be nobody's work."""
+        """The files of the view and of jobs on its table that nothing names and that are old enough to be nobody's work."""
         named = set(map(normal, self._named(sight, storage, kept, gone, past)))
         oldest = datetime.now(UTC) - ORPHANED
         known = {key: _copy(body) for key, (body, _) in kept.copies.items() if key in gone}
-        forgotten = {normal(c.location) for c in known.values() if c is not None and c.location is not None}
+        forgotten = {normal(file.location) for c in known.values() if c is not None for file in c.files}
         return [
             location
             for location, written in storage.files(sight.folder)
             if normal(location) not in named
             and (normal(location) in forgotten or (written is not None and written < oldest))
+        ] + [
+            # What a job left that did not live to clear up after itself.
+            location
+            for location, written in storage.files(sight.staging)
+            if written is not None and written < oldest
         ]
 
     def _named(
@@ -180,8 +185,8 @@ class Collector:
         reader = ManifestReader(storage.io, Within((normal(sight.folder).rstrip("/"),)))
         for key, (body, _) in kept.copies.items():
             copy = _copy(body)
-            if key not in gone and copy is not None and copy.location is not None:
-                yield copy.location
+            if key not in gone and copy is not None:
+                yield from (file.location for file in copy.files)
         for id, (body, _) in kept.snapshots.items():
             if id not in past:
                 listed = msgspec.json.decode(body, type=GovernedSnapshot).snapshot["manifest-list"]
@@ -196,7 +201,11 @@ class Collector:
 
 
 def _copy(body: bytes | None) -> GovernedCopy | None:
-    return None if body is None else msgspec.json.decode(body, type=GovernedCopy)
+    """What is known of a copy; None for one that is not made yet, or was made by an older version."""
+    try:
+        return None if body is None else msgspec.json.decode(body, type=GovernedCopy)
+    except msgspec.ValidationError:
+        return None
 
 
 def _ago(span: timedelta) -> str:

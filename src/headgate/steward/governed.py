@@ -13,7 +13,8 @@ import msgspec
 
 from headgate import planning
 from headgate.catalogs.interface import Document
-from headgate.lenses.copies import GovernedCopy, SourceFile
+from headgate.lenses.arrangement import sources_of
+from headgate.lenses.copies import GovernedCopy, Source, by_source
 from headgate.lenses.metadata import (
     GovernedSnapshot,
     govern_snapshot,
@@ -25,9 +26,10 @@ from headgate.model.objects import ObjectType, clip
 from headgate.model.principals import Identity
 from headgate.planning import ManifestIndex, Plan, PlanRequest
 from headgate.planning.fingerprints import fingerprints
+from headgate.planning.plan import PlannedFile
 from headgate.steward.planned import told
 from headgate.steward.sights import Sight
-from headgate.store import Store, given_files, ledger
+from headgate.store import Store, given_files, keys, ledger
 from headgate.store.database import now, stored_time
 
 Json = dict[str, Any]
@@ -97,9 +99,9 @@ class Governed:
         return snapshot in ledger.snapshots(self.store, sight.object, sight.view, sight.shape)
 
     def copies(
-        self, sight: Sight, snapshot: int, sources: Sequence[SourceFile], reader: Identity | None
+        self, sight: Sight, snapshot: int, sources: Sequence[Source], reader: Identity | None
     ) -> dict[str, GovernedCopy]:
-        """The copies of these files by the path of their source. NotReady if some are still to be made.
+        """The copies of these sources by the paths of their files. NotReady if some are still to be made.
 
         INVARIANT: answers all of them or none, so no reader ever takes the rows of some files for all there are.
         """
@@ -110,7 +112,7 @@ class Governed:
         for key, entry in known.items():
             if entry.state == ledger.MADE and entry.body is not None:
                 copy = msgspec.json.decode(entry.body, type=GovernedCopy)
-                if copy.location is None or copy.fits(sight.sql.outline.schema):
+                if copy.fits(sight.sql.outline.schema):
                     made[key] = copy
                 else:
                     unfit.append(key)
@@ -128,7 +130,7 @@ class Governed:
             wanted = (ledger.Wanted(key, msgspec.json.encode(keys[key])) for key in missing)
             ledger.want(self.store, sight.object, sight.view, snapshot, sight.source, wanted)
             raise NotReady(len(missing))
-        return {copy.source.path: copy for copy in made.values()}
+        return by_source(made.values())
 
     def originals(self, sight: Sight) -> tuple[str, ...]:
         """The files of the table itself that readers of the view are told of: of its current snapshot, and of those
@@ -176,7 +178,7 @@ class Governed:
             folder=sight.folder,
         )
         self.gave(sight, originals)
-        names = _Names(sorted(c.key for c in copies.values()), sorted(originals))
+        names = _Names(sorted({c.key for c in copies.values()}), sorted(originals))
         return ledger.keep_snapshot(
             self.store,
             sight.object,
@@ -204,7 +206,7 @@ class Governed:
 
     def announce(self, sight: Sight, identity: Identity) -> None:
         """Write down a view that somebody will have, so that copies can be made for it."""
-        ledger.announce(self.store, _record(sight, identity))
+        ledger.announce(self.store, self._record(sight, identity))
 
     def _used(self, sight: Sight, reader: Identity | None, *, fresh: bool = False) -> None:
         """Write down that somebody has the view, now and then, and whenever work for it is asked for."""
@@ -214,34 +216,33 @@ class Governed:
         if len(self._seen) > 100_000:
             self._seen.clear()
         self._seen[key] = time_
-        ledger.used(self.store, _record(sight, reader))
+        ledger.used(self.store, self._record(sight, reader))
+
+    def _record(self, sight: Sight, identity: Identity) -> ledger.ViewRecord:
+        return ledger.ViewRecord(
+            sight.object,
+            sight.view,
+            keys.lens_name(self.store, sight.object, sight.seen.lens.id),
+            sight.catalog,
+            sight.folder,
+            msgspec.json.encode(identity),
+            now(),
+        )
 
 
-def _record(sight: Sight, identity: Identity) -> ledger.ViewRecord:
-    return ledger.ViewRecord(
-        sight.object,
-        sight.view,
-        sight.seen.lens.id,
-        sight.catalog,
-        sight.folder,
-        msgspec.json.encode(identity),
-        now(),
-    )
-
-
-def parted(files: Plan, sight: Sight, *, copy_all: bool = False) -> tuple[list[str], list[SourceFile]]:
-    """The files of a plan that may be given as they are, and those of which only copies may.
+def parted(files: Plan, sight: Sight, *, copy_all: bool = False) -> tuple[list[str], list[Source]]:
+    """The files of a plan that may be given as they are, and what copies are made of.
 
     INVARIANT: a file with deletes is never given as it is: a delete file tells of other files.
     """
     originals: list[str] = []
-    sources: list[SourceFile] = []
+    copied: list[PlannedFile] = []
     for file in files.files():
         if file.conforms and not file.deletes and not (copy_all or sight.copies_originals):
             originals.append(file.path)
         else:
-            sources.append(SourceFile(file.path, tuple(sorted(file.deletes))))
-    return originals, sources
+            copied.append(file)
+    return originals, sources_of(copied, sight.metadata, sight.sql.outline, sight.arrangement)
 
 
 def recently() -> str:

@@ -16,7 +16,7 @@ import orjson
 from headgate import planning
 from headgate.catalogs.interface import Document, IcebergCatalog
 from headgate.catalogs.locations import normal
-from headgate.lenses.copies import GovernedCopy
+from headgate.lenses.copies import Arrangement, GovernedCopy
 from headgate.lenses.metadata import governed_specs
 from headgate.model import errors as e
 from headgate.model.objects import clip
@@ -66,7 +66,7 @@ class Scans:
 
     @cached_property
     def _key(self) -> bytes:
-        return keys.key(self.kernel.store, "plan-tasks")
+        return keys.key(self.kernel.store, keys.Use.PLAN_TASKS)
 
     def plan(self, permit: Permit, body: bytes, circumstances: Circumstances) -> Planned:
         """Plan a scan; one that takes long goes on in the background under an id."""
@@ -171,6 +171,9 @@ class Scans:
             now.sight, _snapshot(now.document.metadata, request)
         ):
             return self._whole(permit, now, self._over_governed(permit, now, request))
+        if now.sight.arrangement is Arrangement.MERGED:
+            # Merged copies are made of all that a commit added, whatever is asked for of it.
+            request = msgspec.structs.replace(request, filter=None, min_rows_requested=None)
         files = self.governed.plan(now.sight, request)
         incremental = request.start_snapshot_id is not None
         originals, sources = parted(files, now.sight, copy_all=incremental)
@@ -195,7 +198,7 @@ class Scans:
         return members, {
             **_said(files),
             **now.places(),
-            "files": len(originals) + sum(c.location is not None for c in copies.values()),
+            "files": len(originals) + sum(len(c.files) for c in {c.key: c for c in copies.values()}.values()),
             "bytes": size,
             "records": records,
         }
@@ -359,26 +362,29 @@ def copied(
     specs = {spec["spec-id"]: spec for spec in governed_specs(sight.metadata, sight.sql.outline)}
     as_they_are = frozenset(originals)
     tasks: list[Json] = []
+    done: set[str] = set()
     for task in orjson.loads(b"{" + files.body() + b"}")["file-scan-tasks"]:
         file = task["data-file"]
         if file["file-path"] in as_they_are:
             tasks.append(task)
             continue
         copy = copies[file["file-path"]]
-        if copy.location is None:
+        if copy.key in done:
             continue
-        shown: Json = {
-            "spec-id": file["spec-id"],
-            "content": "data",
-            "file-path": copy.location,
-            "file-format": "parquet",
-            "partition": file["partition"] if specs[file["spec-id"]]["fields"] else [],
-            "file-size-in-bytes": copy.size,
-            "record-count": copy.records,
-        }
-        if copy.split_offsets:
-            shown["split-offsets"] = list(copy.split_offsets)
-        tasks.append({"data-file": shown, "residual-filter": True})
+        done.add(copy.key)
+        for made in copy.files:
+            shown: Json = {
+                "spec-id": file["spec-id"],
+                "content": "data",
+                "file-path": made.location,
+                "file-format": "parquet",
+                "partition": file["partition"] if specs[file["spec-id"]]["fields"] else [],
+                "file-size-in-bytes": made.size,
+                "record-count": made.records,
+            }
+            if made.split_offsets:
+                shown["split-offsets"] = list(made.split_offsets)
+            tasks.append({"data-file": shown, "residual-filter": True})
     members = orjson.dumps({"file-scan-tasks": tasks, "delete-files": []})[1:-1]
     return (
         members,

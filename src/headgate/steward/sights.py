@@ -14,7 +14,8 @@ from headgate.catalogs.interface import Document, IcebergCatalog, holds_document
 from headgate.decide import Authority, Node
 from headgate.language.errors import LoweringError
 from headgate.language.masks.python import Secrets
-from headgate.lenses.copies import SourceFile, copy_key
+from headgate.lenses.arrangement import arrangement_of
+from headgate.lenses.copies import Arrangement, Source, copy_key
 from headgate.lenses.metadata import governed_specs
 from headgate.model.errors import Forbidden, Unsupported
 from headgate.model.objects import ObjectType
@@ -91,9 +92,14 @@ class Sight:
         text = msgspec.json.encode(parts, order="sorted")
         return hashlib.sha256(text).hexdigest()
 
-    def key(self, source: SourceFile, snapshot: int) -> str:
-        """The name of a source file's copy."""
-        return copy_key(source, self.view, snapshot if self.sql.counted else None)
+    @cached_property
+    def arrangement(self) -> Arrangement:
+        """How the view's copies lie; columns that were dropped are hidden from everybody who sees a part."""
+        return arrangement_of(self.metadata, self.sql.outline, lost=bool(self.seen.shape.lost))
+
+    def key(self, source: Source, snapshot: int) -> str:
+        """The name of a source's copy."""
+        return copy_key(source, self.view, self.arrangement, snapshot if self.sql.counted else None)
 
     @cached_property
     def _base(self) -> str:
@@ -163,11 +169,18 @@ class Sights:
             ) from None
 
     def _secrets(self, table: Node, seen: Seen) -> Secrets:
-        """The keys and the salt of a lens's masks: made by the server, kept in its store, never told."""
+        """The secrets of a lens: made by the server, kept in its store, never told."""
         masks = seen.lens.masks
         named = {str(mask.args[0]) for mask in masks if mask.name == "token"}
-        salted = any(mask.name in ("sha256_query_local", "noisy") for mask in masks)
+        used = {mask.name for mask in masks}
+
+        def key(use: keys.Use, *of: int | str) -> bytes:
+            return keys.key(self.store, use, *of)
+
         return Secrets(
-            {name: keys.key(self.store, f"mask|{table.metalake}|{name}") for name in sorted(named)},
-            keys.key(self.store, f"salt|{table.id}|{seen.lens.id}") if salted else b"",
+            {name: key(keys.Use.PSEUDONYMS, table.metalake, name) for name in sorted(named)},
+            salt=key(keys.Use.QUERY_LOCAL, table.id, seen.lens.id) if "sha256_query_local" in used else b"",
+            noise=key(keys.Use.NOISE, table.id) if "noisy" in used else b"",
+            order=key(keys.Use.ORDER, table.id),
+            names=key(keys.Use.VIEWS, table.id),
         )

@@ -7,6 +7,7 @@ delete, whatever named the path: a property, a document, a manifest or another c
 import gzip
 import os
 import re
+import shutil
 import threading
 import zlib
 from collections import OrderedDict
@@ -43,6 +44,10 @@ INVARIANT: nothing else of a catalog's properties reaches pyiceberg, which would
 
 _JAVA: Final = {"s3.region": "client.region"}
 """What Java calls otherwise."""
+
+
+_MOST_COPIED: Final = 5_000_000_000
+"""Bytes that S3 copies in one request."""
 
 
 class _Kept:
@@ -186,6 +191,33 @@ class Storage:
     def delete(self, location: str) -> None:
         try:
             self.io.delete(location)
+        except OSError as error:
+            raise _unreachable(error) from error
+
+    def delete_if_there(self, location: str) -> None:
+        """Delete a file that may not exist."""
+        try:
+            self.io.delete(location)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise _unreachable(error) from error
+
+    def move(self, source: str, target: str) -> None:
+        """Give a file another place in the same storage: renamed where files are local, copied by the server where not."""
+        if self.io.parse_location(source)[:2] != self.io.parse_location(target)[:2]:
+            raise IllegalArgument("a file cannot be moved to another storage", hint="keep both in one bucket")
+        (files, path), (_, goal) = self.io.opened(source), self.io.opened(target)
+        try:
+            if not normal(source).startswith("s3://"):
+                files.create_dir(goal.rpartition("/")[0], recursive=True)
+            elif files.get_file_info(path).size > _MOST_COPIED:
+                # The server copies no more than this at once.
+                with files.open_input_stream(path) as read, files.open_output_stream(goal) as write:
+                    shutil.copyfileobj(read, write, 1 << 24)
+                files.delete_file(path)
+                return
+            files.move(path, goal)
         except OSError as error:
             raise _unreachable(error) from error
 

@@ -16,6 +16,7 @@ from pyiceberg.table.name_mapping import parse_mapping_from_json
 from pyiceberg.transforms import UnknownTransform, VoidTransform, parse_transform
 from pyiceberg.types import NestedField, PrimitiveType
 
+from headgate.catalogs.iceberg import faults
 from headgate.model.errors import IllegalArgument
 from headgate.model.objects import clip
 from headgate.model.schema import DOUBLE, FLOAT, ListType, MapType, Schema, SchemaError, StructType
