@@ -7,8 +7,8 @@ import msgspec
 from headgate.decide import Op
 from headgate.doors.iceberg import wire
 from headgate.doors.iceberg.errors import Unprocessable
-from headgate.doors.routing import Answer, Call, Routes, read_body
 from headgate.doors.iceberg.once import done_before, once, permitted
+from headgate.doors.routing import Answer, Call, Routes, read_body
 from headgate.model.objects import ObjectRef, ObjectType
 from headgate.steward.schemas import parent_of
 from headgate.steward.updates import Updates, checked_properties
