@@ -19,26 +19,32 @@ class Shape:
     schema: Schema
     former: Mapping[Path, frozenset[int]]
     """The field ids that each path ever meant, those of today included."""
+    last: int = 0
+    """The highest field id that the table ever gave to a column."""
 
     @classmethod
-    def of(cls, schema: Schema, earlier: Iterable[Schema] = ()) -> "Shape":
+    def of(cls, schema: Schema, earlier: Iterable[Schema] = (), last: int = 0) -> "Shape":
         former: dict[Path, set[int]] = {}
         for known in (*earlier, schema):
             for located in known.walk():
                 former.setdefault(located.path, set()).add(located.field.id)
-        return cls(schema, {path: frozenset(ids) for path, ids in former.items()})
+        return cls(schema, {path: frozenset(ids) for path, ids in former.items()}, last)
 
     @cached_property
     def key(self) -> str:
         """Equal for tables with the same columns and the same past."""
         past = sorted((list(path), sorted(ids)) for path, ids in self.former.items())
-        text = msgspec.json.encode((self.schema.to_json()["fields"], past))
+        text = msgspec.json.encode((self.schema.to_json()["fields"], past, sorted(self.lost)))
         return hashlib.sha256(text).hexdigest()
 
     @cached_property
     def lost(self) -> frozenset[int]:
-        """The columns that the table had once; files written then still hold them."""
-        return frozenset(id for ids in self.former.values() for id in ids) - self.schema.by_id.keys()
+        """The columns that the table had once; files written then still hold them.
+
+        INVARIANT: an id that was given and that no known schema explains was a column's too: schemas can be removed.
+        """
+        known = frozenset(id for ids in self.former.values() for id in ids)
+        return (known | frozenset(range(1, self.last + 1))) - self.schema.by_id.keys()
 
     def ids(self, path: Path) -> tuple[int, ...] | None:
         """The columns that a name means: the one that has it now, and those that had it and go by another name.
