@@ -430,13 +430,13 @@ class _Planner:
     def _conforming(self, stack: Stack) -> Mask:
         if self.veil.blind_field_ids:
             return np.zeros(stack.count, bool)
-        return self._all_seen(stack)
+        return self._all_seen(stack, statistics=self.veil.by_statistics)
 
-    def _all_seen(self, stack: Stack) -> Mask:
+    def _all_seen(self, stack: Stack, *, statistics: bool = True) -> Mask:
         """Of which files the row filter provably keeps every row."""
         if self.veil.row_filter is not None and not self.veil.exact:
             return np.zeros(stack.count, bool)
-        return stack.must_match(self.lens.must)
+        return stack.must_match(self.lens.must, statistics=statistics)
 
     def _with_deletes(self, pick: Pick, deletes: DeleteIndex) -> Pick:
         """A file whose deletes hold rows of others does not conform: those rows may be outside the row filter."""

@@ -11,7 +11,8 @@ REFUSE: Final = "refuse"
 PROPERTY: Final = "headgate.enforce"
 """On a catalog: what is done for those who see only a part of a table."""
 ORIGINALS: Final = "headgate.originals"
-"""On a catalog: whether files that hold nothing but what may be seen are named to readers, or copied as well."""
+"""On a catalog: which files of the table itself are named to readers: those whose partition proves that every row may be
+seen, also those whose statistics prove it, or none. By statistics, readers learn which files hold hidden rows."""
 NAME: Final = "name"
 COPY: Final = "copy"
 LAZY: Final = "headgate.lazy"
@@ -25,7 +26,7 @@ TRUSTED: Final = "headgate.trusted-engines"
 
 _KNOWN: Final = {
     PROPERTY: (MATERIALISE, DELEGATE, REFUSE),
-    ORIGINALS: (NAME, COPY),
+    ORIGINALS: (NAME, STATISTICS, COPY),
     LAZY: (PARTITIONS, STATISTICS, OFF),
 }
 """What each may be; the first is meant where nothing is said."""

@@ -24,7 +24,7 @@ from headgate.model.principals import Identity
 from headgate.pipelines.lens_sql import LensSql, lens_sql
 from headgate.planning import Veil, Within
 from headgate.steward.lenses import Seen, decide, veil_of
-from headgate.steward.modes import COPY, LAZY, ORIGINALS, PARTITIONS
+from headgate.steward.modes import COPY, LAZY, ORIGINALS, PARTITIONS, STATISTICS
 from headgate.steward.shapes import Shapes, catalog_of, place
 from headgate.store import Store, keys
 
@@ -102,7 +102,8 @@ class Sight:
         whether they may name files of the table itself."""
         specs = governed_specs(self.metadata, self.sql.outline)
         columns, arrangement = self.sql.outline.schema.to_json(), self.arrangement.value
-        parts = (_FORM, columns, specs.listed, arrangement, self.copies_originals)
+        named = (self.copies_originals, self.veil.by_statistics)
+        parts = (_FORM, columns, specs.listed, arrangement, named)
         text = msgspec.json.encode(parts, order="sorted")
         return hashlib.sha256(text).hexdigest()
 
@@ -143,7 +144,9 @@ class Sights:
             self._kept[key] = kept
             while len(self._kept) > _MOST:
                 self._kept.popitem(last=False)
-        return Sight(table.id, table.chain[1][0], seen, kept[0], kept[1], document, adapter)
+        by_statistics = adapter.properties.get(ORIGINALS) == STATISTICS
+        veil = msgspec.structs.replace(kept[0], by_statistics=by_statistics)
+        return Sight(table.id, table.chain[1][0], seen, veil, kept[1], document, adapter)
 
     def as_seen_by(
         self, authority: Authority, table: Node, identity: Identity, location: str | None = None
