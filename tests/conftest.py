@@ -34,6 +34,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="N",
         help="how many tables the leak hunt makes (tests/leaks)",
     )
+    parser.addoption(
+        "--twins", type=int, default=3, metavar="N", help="how many twins are asked (tests/leaks)"
+    )
+    parser.addoption("--twins-from", type=int, default=0, metavar="N", help="the number of the first of them")
 
 
 @pytest.fixture

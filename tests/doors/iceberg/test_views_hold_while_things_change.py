@@ -7,6 +7,7 @@ import pytest
 
 from headgate import planning
 from headgate.steward import Steward
+from headgate.store import ledger
 from tests.conftest import Api
 from tests.doors.governed import applied
 from tests.doors.iceberg.conftest import Register, failed
@@ -85,6 +86,24 @@ def test_files_with_a_column_that_was_dropped_are_not_given_as_they_are(api: Api
     assert api("admin", "PUT", f"{TABLES}/t", {"updates": [drop]}).status_code == 200
     applied(api, ROWS.format("id < 2"))
     assert api("admin", "POST", f"{TABLE}/plan", {}).json().keys() == {"status", "plan-id"}
+
+
+def test_a_column_that_no_schema_knows_any_more_was_dropped_all_the_same(
+    api: Api, register: Register, steward: Steward
+) -> None:
+    """Its schema was removed before there was any policy; files still hold it."""
+    register()
+    drop = {"@type": "deleteColumn", "fieldName": ["name"], "ifExists": False}
+    assert api("admin", "PUT", f"{TABLES}/t", {"updates": [drop]}).status_code == 200
+    forget = {"action": "remove-schemas", "schema-ids": [0]}
+    removed = api("admin", "POST", TABLE, {"requirements": [], "updates": [forget]})
+    assert removed.status_code == 200, removed.text
+    assert "name" not in str(removed.json()["metadata"]["schemas"])
+    applied(api, ROWS.format("id < 2"))
+    assert api("admin", "POST", f"{TABLE}/plan", {}).json().keys() == {"status", "plan-id"}
+    wait_for(lambda: ledger.take(steward.kernel.store, "worker", 10) is not None)
+    loaded = api("admin", "GET", TABLE)
+    assert loaded.status_code == 503, "nothing is given before it is copied"
 
 
 @pytest.mark.parametrize(
