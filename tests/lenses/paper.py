@@ -78,10 +78,7 @@ class Paper:
         (path,) = source.paths
         key = order.job.key(source)
         rows = tuple(_shown(row) for row in self.rows[path] if row[SALARY] < EDGE)
-        known = {
-            name: value
-            for name, value in metrics_of(ForgedFile("", rows, metrics="truncated"), [SCHEMA]).items()
-        }
+        known = metrics_of(ForgedFile("", rows, metrics="truncated"), [SCHEMA])
         file = CopyFile(f"{order.job.output}/data/{key}.parquet", 100, len(rows), (4,), Metrics(**known))
         ids = frozenset(order.job.lens.schema.by_id)
         return GovernedCopy(key, source, (file,) if rows else (), field_ids=ids, last_column_id=SCORE)
