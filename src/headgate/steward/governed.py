@@ -98,27 +98,33 @@ class Governed:
             ready[current] = self._govern(sight, current, reader)
         return self._document(sight, ready)
 
-    def govern(self, sight: Sight, snapshot: int, reader: Identity) -> None:
-        """Have the governed manifests of a snapshot, or NotReady."""
+    def govern(self, sight: Sight, snapshot: int, reader: Identity) -> Json:
+        """The governed document with the governed manifests of a snapshot, or NotReady."""
         if not self.is_ready(sight, snapshot):
             self._govern(sight, snapshot, reader)
+        return self.withheld(sight, reader).metadata
 
     def withheld(self, sight: Sight, reader: Identity) -> Document:
         """The governed document with as many snapshots as are ready; the others can only be planned by the server."""
+        return self.shown(sight, reader)[0]
+
+    def shown(self, sight: Sight, reader: Identity) -> tuple[Document, frozenset[int]]:
+        """The governed document, and the snapshots whose governed manifests are ready."""
         self._used(sight, reader)
-        return self._document(sight, ledger.snapshots(self.store, sight.object, sight.view, sight.shape))
+        ready = ledger.snapshots(self.store, sight.object, sight.view, sight.shape)
+        return self._document(sight, ready), frozenset(ready)
 
     def is_ready(self, sight: Sight, snapshot: int | None) -> bool:
         """Whether the governed manifests of a snapshot are there."""
         return snapshot in ledger.snapshots(self.store, sight.object, sight.view, sight.shape)
 
-    def plan_some(self, sight: Sight, request: PlanRequest, reader: Identity) -> Plan:
+    def plan_some(self, sight: Sight, shown: Json, request: PlanRequest, reader: Identity) -> Plan:
         """Plan over governed manifests of only those files that the request's filter may choose, or NotReady.
 
         INVARIANT: the plan is the same as over all governed files of the snapshot, because a file is left out only if its
         governed file would be. What the filter chooses decides which copies are made, never what is answered.
+        `shown` is the governed document.
         """
-        shown = self.withheld(sight, reader).metadata
         with _concealed(sight):
             chosen = self._candidates(sight, request, self.chooser(sight, shown, request))
             files = list(self._with_merged(sight, request, chosen).files())
@@ -153,9 +159,8 @@ class Governed:
             self.gave(sight, sorted({file.path for file in made.files()}.intersection(originals)))
         return made
 
-    def plan_governed(self, sight: Sight, request: PlanRequest, reader: Identity) -> Plan:
-        """Plan over the governed manifests that are ready, with their files' own statistics: nothing is left to hide."""
-        document = self.withheld(sight, reader).metadata
+    def plan_governed(self, sight: Sight, document: Json, request: PlanRequest) -> Plan:
+        """Plan over the governed manifests that a governed document names, with their files' own statistics."""
         return self._plan_governed(sight, document, request, sight.adapter.storage.io, self.index)
 
     def chooser(self, sight: Sight, shown: Json, request: PlanRequest) -> Chooser:

@@ -137,12 +137,10 @@ class Scans:
         INVARIANT: refuses what makes no sense in the terms of the governed document, before anything of the table itself
         is looked at, so that every error is about what is shown.
         """
-        shown = self.governed.withheld(sight, permit.identity).metadata
+        shown, ready = self.governed.shown(sight, permit.identity)
         with told():
-            scope = planning.check(shown, _as_shown(request))
-        if scope.added_by is not None:
-            return False
-        return scope.snapshot_id is None or self.governed.is_ready(sight, scope.snapshot_id)
+            scope = planning.check(shown.metadata, _as_shown(request))
+        return scope.added_by is None and (scope.snapshot_id is None or scope.snapshot_id in ready)
 
     def _waited_for(self, permit: Permit, request: PlanRequest, circumstances: Circumstances) -> bytes:
         """The answer for a client that cannot come back for it: over all governed files of the snapshot, once these are ready."""
@@ -200,7 +198,9 @@ class Scans:
             members, told = self._whole(permit, now, self.governed.plan(now.sight, request))
             return members, {**told, "delegated": True}
         made = self._restricted(permit, now.sight, _as_shown(request), all_at_once=all_at_once)
-        return self._whole(permit, now, made)
+        # A scan between snapshots is given whole: its governed manifests are nowhere to be found again for a part of it.
+        between = request.start_snapshot_id is not None
+        return self._whole(permit, now, made, in_parts=not between)
 
     def _restricted(self, permit: Permit, sight: Sight, request: PlanRequest, *, all_at_once: bool) -> Plan:
         """A plan over governed files, or NotReady while they are being made.
@@ -209,27 +209,30 @@ class Scans:
         shown and on what is ready, never on files of the table itself.
         """
         reader = permit.identity
-        shown = self.governed.withheld(sight, reader).metadata
+        document, ready = self.governed.shown(sight, reader)
+        shown = document.metadata
         with told():
             scope = planning.check(shown, request)
         if scope.added_by is not None:
-            return self.governed.plan_some(sight, request, reader)
+            return self.governed.plan_some(sight, shown, request, reader)
         snapshot = scope.snapshot_id
-        if snapshot is None or self.governed.is_ready(sight, snapshot):
-            return self.governed.plan_governed(sight, request, reader)
+        if snapshot is None or snapshot in ready:
+            return self.governed.plan_governed(sight, shown, request)
         if not all_at_once and self.governed.chooser(sight, shown, request).narrows(sight.metadata):
-            some = self.governed.plan_some(sight, request, reader)
+            some = self.governed.plan_some(sight, shown, request, reader)
             current = snapshot == shown.get("current-snapshot-id")
             if some.file_count <= FILES_PER_TASK and (current or not _names_originals(some, sight)):
                 return some
         # What is given out in parts has to be found again, and what of the table itself readers are told of must be written
         # down where credentials for it are given: both takes governed manifests.
-        self.governed.govern(sight, snapshot, reader)
-        return self.governed.plan_governed(sight, request, reader)
+        governed = self.governed.govern(sight, snapshot, reader)
+        return self.governed.plan_governed(sight, governed, request)
 
-    def _whole(self, permit: Permit, now: "_Current", made: Plan) -> tuple[bytes, dict[str, object]]:
+    def _whole(
+        self, permit: Permit, now: "_Current", made: Plan, *, in_parts: bool = True
+    ) -> tuple[bytes, dict[str, object]]:
         """A plan whose files may all be given as they are."""
-        return self._members(permit, made), {
+        return self._members(permit, made) if in_parts else made.body(), {
             **_said(made),
             **now.places(),
             "files": made.file_count,
