@@ -43,6 +43,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="S",
         help="how long each fuzz of the doors runs, with new examples every time (tests/doors)",
     )
+    parser.addoption(
+        "--twins", type=int, default=3, metavar="N", help="how many twins are asked (tests/leaks)"
+    )
+    parser.addoption("--twins-from", type=int, default=0, metavar="N", help="the number of the first of them")
 
 
 @pytest.fixture

@@ -122,7 +122,7 @@ class Forge:
             "table-uuid": "5f8b1c1e-7c0a-4c55-9d0e-1f0a5a6a7b8c",
             "location": str(self.folder),
             "last-updated-ms": 1_700_000_000_000,
-            "last-column-id": 100,
+            "last-column-id": max(schema.highest_field_id for schema in self.schemas),
             "current-schema-id": self.schema.schema_id,
             "schemas": [json.loads(schema.model_dump_json()) for schema in self.schemas],
             "default-spec-id": self.specs[-1].spec_id,

@@ -182,6 +182,10 @@ class Stand:
             wanted = select(copies).where(copies.c.object == self._at(name)[0].id)
             return list(read.execute(wanted.order_by(copies.c.key)))
 
+    def reason(self, name: str) -> str:
+        """Why copies of a table could not be made, as its owner is told."""
+        return "; ".join(one.reason or "" for one in ledger.progress(self.store, [self._at(name)[0].id]))
+
     def copies(self, name: str) -> list[GovernedCopy]:
         rows = [row for row in self.entries(name) if row.state == ledger.MADE]
         return [msgspec.json.decode(row.body, type=GovernedCopy) for row in rows]

@@ -21,9 +21,11 @@ class Shape:
     """The field ids that each path ever meant, those of today included."""
     children: Mapping[tuple[int, str], frozenset[int]]
     """The field ids that each name ever meant in the field of an id; 0 is the table itself."""
+    last: int = 0
+    """The highest field id that the table ever gave to a column."""
 
     @classmethod
-    def of(cls, schema: Schema, earlier: Iterable[Schema] = ()) -> "Shape":
+    def of(cls, schema: Schema, earlier: Iterable[Schema] = (), last: int = 0) -> "Shape":
         former: dict[Path, set[int]] = {}
         children: dict[tuple[int, str], set[int]] = {}
         for known in (*earlier, schema):
@@ -35,6 +37,7 @@ class Shape:
             schema,
             {path: frozenset(ids) for path, ids in former.items()},
             {place: frozenset(ids) for place, ids in children.items()},
+            last,
         )
 
     @cached_property
@@ -42,13 +45,17 @@ class Shape:
         """Equal for tables with the same columns and the same past."""
         past = sorted((list(path), sorted(ids)) for path, ids in self.former.items())
         within = sorted((*place, sorted(ids)) for place, ids in self.children.items())
-        text = msgspec.json.encode((self.schema.to_json()["fields"], past, within))
+        text = msgspec.json.encode((self.schema.to_json()["fields"], past, within, sorted(self.lost)))
         return hashlib.sha256(text).hexdigest()
 
     @cached_property
     def lost(self) -> frozenset[int]:
-        """The columns that the table had once; files written then still hold them."""
-        return frozenset(id for ids in self.former.values() for id in ids) - self.schema.by_id.keys()
+        """The columns that the table had once; files written then still hold them.
+
+        INVARIANT: an id that was given and that no known schema explains was a column's too: schemas can be removed.
+        """
+        known = frozenset(id for ids in self.former.values() for id in ids)
+        return (known | frozenset(range(1, self.last + 1))) - self.schema.by_id.keys()
 
     @cached_property
     def heirs(self) -> Mapping[int, frozenset[int]]:

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable
 from typing import Any
 
 from headgate.lenses.copies import Arrangement, Source, SourceFile
-from headgate.lenses.metadata import Outline, governed_specs
+from headgate.lenses.outline import Outline, governed_specs
 from headgate.planning.plan import PlannedFile
 
 Json = dict[str, Any]
@@ -34,7 +34,7 @@ def sources_of(
     """
     if arrangement is not Arrangement.MERGED:
         return [Source((_source(file),)) for file in files]
-    shown = {spec["spec-id"] for spec in governed_specs(document, outline) if spec["fields"]}
+    shown = governed_specs(document, outline).visible
     groups: dict[tuple[Any, ...], list[SourceFile]] = {}
     for file in files:
         partition = file.partition if file.spec_id in shown else ()

@@ -1,6 +1,6 @@
 """The files of a snapshot as its manifests list them, with what entries inherit filled in."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
@@ -92,10 +92,15 @@ def read_manifest(storage: Storage, document: Json, listed: ManifestFile) -> Man
     return Manifest(listed, _partition_type(avro.schema), entries)
 
 
-def live(storage: Storage, document: Json, snapshot_id: int, content: int) -> Iterator[Manifest]:
-    """The manifests of a snapshot that hold data files (or delete files), read one after the other."""
+def live(
+    storage: Storage, document: Json, snapshot_id: int, content: int, only: Collection[str] | None = None
+) -> Iterator[Manifest]:
+    """The manifests of a snapshot that hold data files (or delete files), read one after the other.
+
+    `only` are the paths of those that are wanted; without it, all are.
+    """
     for listed in manifests_of(storage, document, snapshot_id):
-        if listed.content == content:
+        if listed.content == content and (only is None or listed.path in only):
             yield read_manifest(storage, document, listed)
 
 

@@ -15,7 +15,7 @@ from headgate.catalogs.iceberg.storage import Storage
 from headgate.lenses.entries import DATA, DELETES, EXISTING, Entry, live, read_manifest, snapshot_of
 from headgate.lenses.entries import manifests_of as listed_in
 from headgate.lenses.manifests import METRICS, Written, write_manifest, write_manifest_list
-from headgate.lenses.metadata import NAME_MAPPING
+from headgate.lenses.outline import NAME_MAPPING
 from headgate.model.errors import Conflict, Unsupported
 from headgate.model.schema import (
     TIME,

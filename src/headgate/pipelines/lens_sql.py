@@ -14,7 +14,7 @@ from headgate.language.lower.spark import SparkPrinter, lower
 from headgate.language.masks.mask import Mask, check_together
 from headgate.language.masks.python import Secrets, SecretUse
 from headgate.language.masks.spark import SparkSecrets, hmac_pads, lower_mask
-from headgate.lenses.metadata import Outline
+from headgate.lenses.outline import Outline
 from headgate.model.schema import Field, ListType, MapType, Schema, StructType, Type
 from headgate.pipelines.other_rows import kept_sql, noisy_sql
 

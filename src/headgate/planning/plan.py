@@ -13,6 +13,7 @@ import pyarrow as pa
 from pyiceberg.io import FileIO
 from pyiceberg.schema import Schema
 
+from headgate.planning.choosing import Chooser
 from headgate.planning.columns import Array, Mask, binary_parts
 from headgate.planning.deletes import DeleteIndex, build_delete_index
 from headgate.planning.errors import InvalidTableMetadataError, StalePlanTaskError, UnknownColumnError
@@ -82,6 +83,8 @@ class PlannedFile(msgspec.Struct, frozen=True):
     """As the manifest stores it."""
     conforms: bool
     deletes: tuple[str, ...]
+    manifest: str
+    """The manifest that names it."""
 
 
 @dataclass(frozen=True)
@@ -150,6 +153,7 @@ class Plan:
                         self.deletes.files[number].segment.path_at(self.deletes.files[number].row)
                         for number in applying.get(place, ())
                     ),
+                    manifest=pick.segment.path,
                 )
 
     def body(self, start: int = 0, stop: int | None = None) -> bytes:
@@ -242,6 +246,54 @@ def plan(
     """
     table = read_table(metadata)
     veil = _complete(veil, table)
+    scope, own, statistics = _bound(table, request, veil)
+    lens = read_filter(veil.row_filter, table.schema, case_sensitive=True, where="the row filter")
+    planner = _Planner(
+        table,
+        scope,
+        request,
+        veil,
+        Chooser(own, scope.schema),
+        lens,
+        io,
+        index,
+        within or Within.of(metadata),
+    )
+    return _made(planner, tuple(field_id for field_id in statistics if field_id not in veil.blind_field_ids))
+
+
+def check(metadata: dict[str, Any], request: PlanRequest) -> Scope:
+    """What a request scans of a table; refuses what `plan` would refuse without reading any manifest."""
+    table = read_table(metadata)
+    return _bound(table, request, Veil())[0]
+
+
+def candidates(
+    metadata: dict[str, Any],
+    request: PlanRequest,
+    *,
+    io: FileIO,
+    index: ManifestIndex,
+    veil: Veil,
+    within: Within,
+    chooser: Chooser | None = None,
+) -> Plan:
+    """The files that governed files for a request are made of: whatever the veil lets anything through of, less what
+    `chooser` leaves out. The request's filter, columns and number of rows are left to the plan over governed files."""
+    table = read_table(metadata)
+    veil = _complete(veil, table)
+    bare = msgspec.structs.replace(
+        request, filter=None, select=None, stats_fields=None, min_rows_requested=None
+    )
+    chooser = chooser or Chooser(read_filter(None, table.schema, case_sensitive=True, where=""), table.schema)
+    lens = read_filter(veil.row_filter, table.schema, case_sensitive=True, where="the row filter")
+    return _made(
+        _Planner(table, resolve_scope(table, bare), bare, veil, chooser, lens, io, index, within), ()
+    )
+
+
+def _bound(table: Table, request: PlanRequest, veil: Veil) -> tuple[Scope, Filter, list[int]]:
+    """A request in the terms of a table: what it scans, its filter, and the columns whose statistics it wants."""
     scope = resolve_scope(table, request)
     own = read_filter(
         request.filter,
@@ -250,15 +302,17 @@ def plan(
         veil=veil,
         where="the filter",
     )
-    lens = read_filter(veil.row_filter, table.schema, case_sensitive=True, where="the row filter")
     wanted = [name for name in request.select or () if name.partition(".")[0] not in METADATA_COLUMNS]
     _check_columns(wanted, scope.schema, request.case_sensitive, veil, "select")
     statistics = _check_columns(
         request.stats_fields, scope.schema, request.case_sensitive, veil, "stats-fields"
     )
-    within = within or Within.of(metadata)
-    planner = _Planner(table, scope, request, veil, own, lens, io, index, within)
+    return scope, own, statistics
+
+
+def _made(planner: _Planner, statistics: tuple[int, ...]) -> Plan:
     picks, deletes = planner.picks()
+    within, index = planner.within, planner.index
     for pick in picks:
         if len(pick.rows):
             within.check_files(index, pick.segment, pick.rows)
@@ -268,14 +322,14 @@ def plan(
     for segment, numbers in rows.values():
         within.check_files(index, segment, numbers)
     return Plan(
-        table_uuid=table.uuid,
-        snapshot_id=scope.snapshot_id,
-        schema_id=scope.schema.schema_id,
-        request=request,
-        veil=veil,
+        table_uuid=planner.table.uuid,
+        snapshot_id=planner.scope.snapshot_id,
+        schema_id=planner.scope.schema.schema_id,
+        request=planner.request,
+        veil=planner.veil,
         picks=picks,
         deletes=deletes,
-        stats_field_ids=tuple(field_id for field_id in statistics if field_id not in veil.blind_field_ids),
+        stats_field_ids=statistics,
         index=index,
     )
 
@@ -333,7 +387,7 @@ class _Planner:
     scope: Scope
     request: PlanRequest
     veil: Veil
-    own: Filter
+    own: Chooser
     lens: Filter
     io: FileIO
     index: ManifestIndex
@@ -350,14 +404,11 @@ class _Planner:
         data = [manifest for manifest in manifests if manifest.content == DATA]
         deletes = self._deletes([manifest for manifest in manifests if manifest.content == DELETES])
         added = self._added_by()
-        filters = [
-            f for f in ((self.own, self.scope.schema), (self.lens, self.table.schema)) if not f[0].is_true
-        ]
         picks: list[Pick] = []
         missing = self.request.min_rows_requested
         for spec_id in sorted({manifest.spec_id for manifest in data}):
             spec = self._spec(spec_id)
-            sieves = [Sieve(filter_.may, project(filter_.may, schema, spec)) for filter_, schema in filters]
+            sieves = self._sieves(spec)
             of_spec = [manifest for manifest in data if manifest.spec_id == spec_id]
             for stack in stacks(self.index, self.reader, spec, of_spec, sieves):
                 found = self._choose(stack, sieves, deletes, added)
@@ -367,6 +418,12 @@ class _Planner:
                 if missing is not None and missing <= 0:
                     return tuple(picks), deletes
         return tuple(picks), deletes
+
+    def _sieves(self, spec: Spec) -> list[Sieve]:
+        found = [] if self.own.filter.is_true else [self.own.sieve(spec)]
+        if not self.lens.is_true:
+            found.append(Sieve(self.lens.may, project(self.lens.may, self.table.schema, spec)))
+        return found
 
     def _choose(
         self, stack: Stack, sieves: Sequence[Sieve], deletes: DeleteIndex, added: frozenset[int] | None
@@ -387,13 +444,13 @@ class _Planner:
     def _conforming(self, stack: Stack) -> Mask:
         if self.veil.blind_field_ids:
             return np.zeros(stack.count, bool)
-        return self._all_seen(stack)
+        return self._all_seen(stack, statistics=self.veil.by_statistics)
 
-    def _all_seen(self, stack: Stack) -> Mask:
+    def _all_seen(self, stack: Stack, *, statistics: bool = True) -> Mask:
         """Of which files the row filter provably keeps every row."""
         if self.veil.row_filter is not None and not self.veil.exact:
             return np.zeros(stack.count, bool)
-        return stack.must_match(self.lens.must)
+        return stack.must_match(self.lens.must, statistics=statistics)
 
     def _with_deletes(self, pick: Pick, deletes: DeleteIndex) -> Pick:
         """A file whose deletes hold rows of others does not conform: those rows may be outside the row filter."""
@@ -412,7 +469,7 @@ class _Planner:
 
         Only rows that the client gets for certain count: of files where every row matches and none is deleted.
         """
-        matching = stack.must_match(self.own.must) & self._all_seen(stack)
+        matching = stack.must_match(self.own.filter.must) & self._all_seen(stack)
         firsts = {
             id(segment): first for segment, first in zip(stack.segments, stack.starts.tolist(), strict=False)
         }

@@ -115,11 +115,13 @@ class Stack:
             return by_partition
         return by_partition & evaluate(sieve.of_rows, self.count, lambda p: may_match(p, self.facts(p)))
 
-    def must_match(self, expression: BooleanExpression) -> Mask:
+    def must_match(self, expression: BooleanExpression, *, statistics: bool = True) -> Mask:
         """The files all of whose rows provably satisfy the expression, each predicate by partition or statistics."""
 
         def leaf(predicate: BoundPredicate) -> Mask:
-            proven = must_match(predicate, self.facts(predicate))
+            proven: Mask = np.zeros(self.count, bool)
+            if statistics:
+                proven = must_match(predicate, self.facts(predicate))
             for part in self.spec.spec.fields_by_source_id(column_of(predicate).field_id):
                 projected = part.transform.strict_project(part.name, predicate)
                 if projected is not None:

@@ -87,7 +87,7 @@ class Steward:
         self.care = LensCare(self.kernel, self.sights, self.governed)
         self.iceberg.changed = self.care.changed
         self.vending = Vending(self.iceberg)
-        self.partitions = Partitions(self.tables)
+        self.partitions = Partitions(self.tables, self.reads)
         self.statistics = Statistics(self.kernel, self.lenses)
         self.principals = Principals(self.kernel)
         self.roles = Roles(self.kernel)

@@ -19,9 +19,9 @@ from headgate.lenses.metadata import GovernedSnapshot
 from headgate.model.errors import HeadgateError
 from headgate.model.objects import clip
 from headgate.model.principals import Identity, PrincipalKind
-from headgate.planning import PlanRequest, Within
+from headgate.planning import Within
 from headgate.planning.reader import ManifestReader
-from headgate.steward.governed import Governed, parted
+from headgate.steward.governed import Governed
 from headgate.steward.kernel import Kernel
 from headgate.steward.permits import Permit
 from headgate.steward.shapes import name_of
@@ -131,8 +131,7 @@ class Collector:
         there = {s["snapshot-id"] for s in sight.metadata.get("snapshots") or []}
         needed: set[str] = set()
         for snapshot in there:
-            files = self.governed.plan(sight, PlanRequest(snapshot_id=snapshot))
-            needed |= {sight.key(source, snapshot) for source in parted(files, sight)[1]}
+            needed |= {sight.key(source, snapshot) for source in self.governed.sources(sight, snapshot)[1]}
         young = _ago(GRACE)
         gone = [key for key, (_, made) in kept.copies.items() if key not in needed and (made or "~") < young]
         past = [key for key in kept.snapshots if key[0] not in there]

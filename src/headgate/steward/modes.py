@@ -11,16 +11,30 @@ REFUSE: Final = "refuse"
 PROPERTY: Final = "headgate.enforce"
 """On a catalog: what is done for those who see only a part of a table."""
 ORIGINALS: Final = "headgate.originals"
-"""On a catalog: whether files that hold nothing but what may be seen are named to readers, or copied as well."""
+"""On a catalog: which files of the table itself are named to readers: those whose partition proves that every row may be
+seen, also those whose statistics prove it, or none. By statistics, readers learn which files hold hidden rows."""
 NAME: Final = "name"
 COPY: Final = "copy"
+LAZY: Final = "headgate.lazy"
+"""On a catalog: by what a reader's filter chooses which copies are made for it, if not all are there yet."""
+PARTITIONS: Final = "partitions"
+STATISTICS: Final = "statistics"
+OFF: Final = "off"
 TRUSTED: Final = "headgate.trusted-engines"
 """On a metalake: the users that `delegate` means, separated by commas."""
 
 
+_KNOWN: Final = {
+    PROPERTY: (MATERIALISE, DELEGATE, REFUSE),
+    ORIGINALS: (NAME, STATISTICS, COPY),
+    LAZY: (PARTITIONS, STATISTICS, OFF),
+}
+"""What each may be; the first is meant where nothing is said."""
+
+
 def check_mode(properties: dict[str, str]) -> None:
     """Refuse a catalog that asks for what nobody knows to do."""
-    for key, known in ((PROPERTY, (MATERIALISE, DELEGATE, REFUSE)), (ORIGINALS, (NAME, COPY))):
+    for key, known in _KNOWN.items():
         said = properties.get(key, known[0])
         if said not in known:
             raise IllegalArgument(f"'{key}' is '{clip(said)}'", hint=f"use {' or '.join(known)}")

@@ -12,7 +12,7 @@ from headgate.catalogs.interface import Document, IcebergCatalog
 from headgate.model.errors import Forbidden
 from headgate.model.objects import ObjectType, clip
 from headgate.steward import restrictions
-from headgate.steward.enforcement import Enforcement
+from headgate.steward.enforcement import Enforcement, How
 from headgate.steward.governed import Governed, NotReady
 from headgate.steward.kernel import Kernel
 from headgate.steward.lenses import Lenses
@@ -49,6 +49,11 @@ class Circumstances(msgspec.Struct, frozen=True, omit_defaults=True):
 
     def told(self) -> dict[str, object]:
         return {key: clip(value, 500) for key, value in msgspec.to_builtins(self).items()}
+
+    @property
+    def polls(self) -> bool:
+        """Whether the client comes back for a plan that is not there at once; pyiceberg fails instead."""
+        return not (self.client or "").startswith("PyIceberg")
 
     @property
     def plans_on_server(self) -> bool:
@@ -111,9 +116,11 @@ class Reads:
 
     def load(self, permit: Permit, adapter: IcebergCatalog, circumstances: Circumstances) -> Loaded:
         """A table or view as the caller may see it; waits a while for one that is not ready."""
-        return self.waited(
-            permit, lambda again: self._load(again, adapter, circumstances), self.patience, self._waiting
-        )
+        return self.waited_in_request(permit, lambda again: self._load(again, adapter, circumstances))
+
+    def waited_in_request(self, permit: Permit, look: Callable[[Permit], T]) -> T:
+        """What `look` answers once copies are ready, as long as a client waits for it."""
+        return self.waited(permit, look, self.patience, self._waiting)
 
     def waited(
         self,
@@ -174,6 +181,10 @@ class Reads:
 
         Refuses where restricted reads are refused.
         """
+        return restrictions.told(sight.seen, sight.metadata) if self.check_readable(permit).trusted else None
+
+    def check_readable(self, permit: Permit) -> How:
+        """How restricted reads of a table are enforced; refuses where they are refused."""
         how = self.enforcement.of(permit)
         if how.mode == REFUSE:
             raise Forbidden(
@@ -181,4 +192,4 @@ class Reads:
                 hint="its catalog says so (headgate.enforce = refuse); ask its owner for all of it",
                 about=ObjectType.TABLE,
             )
-        return restrictions.told(sight.seen, sight.metadata) if how.trusted else None
+        return how

@@ -11,25 +11,28 @@ import msgspec
 import structlog
 
 from headgate.catalogs.interface import Document, IcebergCatalog, holds_documents
+from headgate.catalogs.locations import normal
 from headgate.decide import Authority, Node
 from headgate.language.errors import LoweringError
 from headgate.language.masks.python import Secrets
 from headgate.lenses.arrangement import arrangement_of
 from headgate.lenses.copies import Arrangement, Source, copy_key
-from headgate.lenses.metadata import governed_specs
+from headgate.lenses.outline import governed_specs
 from headgate.model.errors import Forbidden, Unsupported
 from headgate.model.objects import ObjectType
 from headgate.model.principals import Identity
 from headgate.pipelines.lens_sql import LensSql, lens_sql
 from headgate.planning import Veil, Within
 from headgate.steward.lenses import Seen, decide, veil_of
-from headgate.steward.modes import COPY, ORIGINALS
+from headgate.steward.modes import COPY, LAZY, ORIGINALS, PARTITIONS, STATISTICS
 from headgate.steward.shapes import Shapes, catalog_of, place
 from headgate.store import Store, keys
 
 Json = dict[str, Any]
 
 _MOST: Final = 2_000
+_FORM: Final = 2
+"""Raised whenever governed manifests come out otherwise than before: those of an older form are written again."""
 
 log = structlog.get_logger("headgate.lenses")
 
@@ -78,6 +81,16 @@ class Sight:
     def within(self) -> Within:
         return Within(self.adapter.own_folders(self.document))
 
+    @cached_property
+    def given(self) -> Within:
+        """Where files lie that governed manifests name: in the view's own folder, or in the table's if they conform."""
+        return Within((normal(self.folder), *self.adapter.own_folders(self.document)))
+
+    @property
+    def lazy(self) -> str:
+        """By what a reader's filter chooses the copies that are made for it."""
+        return self.adapter.properties.get(LAZY, PARTITIONS)
+
     @property
     def copies_originals(self) -> bool:
         """Whether files that conform as they are are copied too, so that the view's folder holds everything."""
@@ -88,7 +101,9 @@ class Sight:
         """A digest over what governed manifests depend on besides files: the columns seen, the partitioning, and
         whether they may name files of the table itself."""
         specs = governed_specs(self.metadata, self.sql.outline)
-        parts = (self.sql.outline.schema.to_json(), specs, self.copies_originals)
+        columns, arrangement = self.sql.outline.schema.to_json(), self.arrangement.value
+        named = (self.copies_originals, self.veil.by_statistics)
+        parts = (_FORM, columns, specs.listed, arrangement, named)
         text = msgspec.json.encode(parts, order="sorted")
         return hashlib.sha256(text).hexdigest()
 
@@ -129,7 +144,9 @@ class Sights:
             self._kept[key] = kept
             while len(self._kept) > _MOST:
                 self._kept.popitem(last=False)
-        return Sight(table.id, table.chain[1][0], seen, kept[0], kept[1], document, adapter)
+        by_statistics = adapter.properties.get(ORIGINALS) == STATISTICS
+        veil = msgspec.structs.replace(kept[0], by_statistics=by_statistics)
+        return Sight(table.id, table.chain[1][0], seen, veil, kept[1], document, adapter)
 
     def as_seen_by(
         self, authority: Authority, table: Node, identity: Identity, location: str | None = None
