@@ -28,8 +28,9 @@ from headgate.pipelines.job import MaterialiseJob
 from headgate.pipelines.lens_sql import LensSql, lens_sql
 from headgate.pipelines.materialise import materialise
 from headgate.pipelines.other_rows import noisy_value
-from headgate.planning import ManifestIndex, PlanRequest, Veil, plan
+from headgate.planning import ManifestIndex, PlanRequest, Veil
 from tests.openings import TEMPORARY
+from tests.planning.forge import plan
 
 LAKE = "lake"
 SECRETS = Secrets(

@@ -30,7 +30,7 @@ from headgate.worker.loop import Worker
 from tests.conftest import Api, in_process
 from tests.doors.governed import READ, applied
 from tests.doors.settled import LAKE, done, give, securable, settle
-from tests.openings import opened
+from tests.openings import TEMPORARY
 
 SCHEMA = {
     "type": "struct",
@@ -238,7 +238,7 @@ def standing(folder: Path, store_url: str) -> Iterator[Stand]:
         store,
         service_admins=frozenset({"admin"}),
         warehouse=str(folder / "warehouse"),
-        openings=opened(folder),
+        openings=TEMPORARY,
     )
     with in_process(steward) as api:
         stand = Stand(steward, api, folder)
