@@ -1,7 +1,6 @@
 """A federated REST catalog, against Apache's own server and Nessie: the shared suite, and what only federation promises."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -37,7 +36,7 @@ def remote(request: pytest.FixtureRequest) -> Properties:
 @pytest.fixture
 def opened(remote: Properties, store: Store) -> Iterator[Opened]:
     """The adapter over an empty namespace `s`."""
-    catalog = RestIceberg(remote)
+    catalog = RestIceberg(store, "lake/fed", remote)
     catalog.create_schema(("s",), None, {})
     yield Opened(catalog, store)
     catalog.drop_schema(("s",), cascade=True)
@@ -48,8 +47,8 @@ class TestRestCatalog(CatalogSuite):
     pass
 
 
-def test_schemas_nest_and_carry_properties(remote: Properties) -> None:
-    catalog = RestIceberg(remote)
+def test_schemas_nest_and_carry_properties(remote: Properties, store: Store) -> None:
+    catalog = RestIceberg(store, "lake/fed", remote)
     catalog.create_schema(("a",), "first", {"k": "v"})
     catalog.create_schema(("a", "b"), None, {})
     assert catalog.schemas(()) == ["a"]
@@ -63,13 +62,13 @@ def test_schemas_nest_and_carry_properties(remote: Properties) -> None:
     catalog.close()
 
 
-def test_a_catalog_that_does_not_answer_says_so(tmp_path: Path) -> None:
-    gone = RestIceberg({"uri": "http://127.0.0.1:1"})
+def test_a_catalog_that_does_not_answer_says_so(store: Store) -> None:
+    gone = RestIceberg(store, "lake/fed", {"uri": "http://127.0.0.1:1"})
     with pytest.raises(ConnectionFailed, match="does not answer"):
         gone.test()
     gone.close()
     for uri in ("", "file:///etc", "ftp://x", "http://me:secret@host/"):
         with pytest.raises(IllegalArgument) as refused:
-            RestIceberg({"uri": uri})
+            RestIceberg(store, "lake/fed", {"uri": uri})
         assert "secret@" not in str(refused.value)
-    assert "hidden" not in repr(RestIceberg({"uri": "http://x", "token": "hidden"}).client)
+    assert "hidden" not in repr(RestIceberg(store, "lake/fed", {"uri": "http://x", "token": "hidden"}).client)

@@ -64,6 +64,7 @@ class Registry:
     """All providers of this server."""
 
     def __init__(self, store: Store, warehouse: str | None) -> None:
+        self.store = store
         self._remote: dict[tuple[str, tuple[tuple[str, str], ...]], RestIceberg] = {}
         self._lock = threading.Lock()
 
@@ -101,7 +102,7 @@ class Registry:
             if known is None:
                 if len(self._remote) >= _MOST_REMOTE:
                     self._remote.pop(next(iter(self._remote))).close()
-                known = self._remote[key] = RestIceberg(definition.properties)
+                known = self._remote[key] = RestIceberg(self.store, definition.folder, definition.properties)
             return known
 
     def close(self) -> None:
