@@ -10,6 +10,7 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Final
 
+import structlog
 import uvicorn
 from uvicorn.supervisors import Multiprocess
 
@@ -19,8 +20,11 @@ from headgate.cli.output import console
 from headgate.doors.authentication.simple import is_loopback
 from headgate.doors.protocol import HttpProtocol
 from headgate.settings import HANDOVER, Settings
+from headgate.steward import doctor
 from headgate.store import Store
 from headgate.worker import process as worker
+
+log = structlog.get_logger("headgate.start")
 
 PATIENCE: Final = 30
 """Seconds that requests under way may take to finish after the server was told to stop."""
@@ -49,6 +53,8 @@ def _prepare(settings: Settings) -> None:
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     store = Store(settings.store.hidden)
     store.prepare()
+    for finding in doctor.examine(store):
+        log.warning("doctor", check=finding.check, problem=finding.problem, next=finding.next)
     store.close()
 
 

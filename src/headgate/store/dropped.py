@@ -6,6 +6,7 @@ from typing import Any, Final
 import msgspec
 from sqlalchemy import delete, insert, select
 
+from headgate.model.errors import NotFound
 from headgate.model.objects import SCHEMA_SEPARATOR, ObjectType
 from headgate.model.privileges import Masks
 from headgate.store import access, labels, places
@@ -116,6 +117,26 @@ def return_to(tx: Write, object: int, folders: Iterable[str], uuid: str, source:
             bring_back(tx, former, object)
             return True
     return False
+
+
+def release(tx: Write, object: int) -> str:
+    """Let go of all places of a dropped object, as its operator vouches for; its name."""
+    former = get(tx, object)
+    if former is None:
+        raise NotFound(
+            f"there is no dropped object {object}", hint="'headgate doctor' names those in the way"
+        )
+    places.release(tx, object, [row.place for row in places.of(tx, object)])
+    return former.name
+
+
+def name_of(read: Read, object: int) -> str:
+    """What an object is called below its metalake, or was when it was dropped."""
+    row = read.execute(select(t.objects).where(_o.id == object)).one_or_none()
+    if row is not None:
+        return _whereabouts(read, row)[1]
+    former = get(read, object)
+    return "a staged table" if former is None else former.name
 
 
 def forget(tx: Write, object: int) -> None:
