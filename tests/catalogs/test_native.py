@@ -44,7 +44,7 @@ def append(opened: Opened, at: Place, rows: pa.Table) -> None:
     written = before.replace("/metadata/0", "/metadata/1")
     native.storage.write(written, json.loads(after.model_dump_json()))
     with opened.store.write("test", "append") as tx:
-        pointers.swap(tx, at.object, before, written, after.location)
+        pointers.swap(tx, at.object, before, written)
 
 
 def files(folder: Path) -> set[Path]:
@@ -173,11 +173,11 @@ def test_purge_refuses_a_folder_that_is_not_the_tables_own(opened: Opened, wareh
         written = before.replace(".metadata.json", f"-{number}.metadata.json")
         native.storage.write(written, {**metadata, "location": wrong})
         with opened.store.write("test", "move") as tx:
-            pointers.swap(tx, at.object, before, written, wrong)
+            pointers.swap(tx, at.object, before, written)
         with pytest.raises(IllegalArgument, match="folder of its own"):
             native.drop_table(at, purge=True)
         with opened.store.write("test", "back") as tx:
-            pointers.swap(tx, at.object, written, before, metadata["location"])
+            pointers.swap(tx, at.object, written, before)
 
 
 def test_containment_goes_by_segments() -> None:

@@ -2,7 +2,6 @@
 
 import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -40,7 +39,7 @@ def remote(request: pytest.FixtureRequest) -> Properties:
 @pytest.fixture
 def opened(remote: Properties, store: Store) -> Iterator[Opened]:
     """The adapter over an empty namespace `s`."""
-    catalog = RestIceberg(remote, OPEN)
+    catalog = RestIceberg(store, "lake/fed", remote, OPEN)
     catalog.create_schema(("s",), None, {})
     yield Opened(catalog, store)
     catalog.drop_schema(("s",), cascade=True)
@@ -51,8 +50,8 @@ class TestRestCatalog(CatalogSuite):
     pass
 
 
-def test_schemas_nest_and_carry_properties(remote: Properties) -> None:
-    catalog = RestIceberg(remote, OPEN)
+def test_schemas_nest_and_carry_properties(remote: Properties, store: Store) -> None:
+    catalog = RestIceberg(store, "lake/fed", remote, OPEN)
     catalog.create_schema(("a",), "first", {"k": "v"})
     catalog.create_schema(("a", "b"), None, {})
     assert catalog.schemas(()) == ["a"]
@@ -66,13 +65,14 @@ def test_schemas_nest_and_carry_properties(remote: Properties) -> None:
     catalog.close()
 
 
-def test_a_catalog_that_does_not_answer_says_so(tmp_path: Path) -> None:
-    gone = RestIceberg({"uri": "http://127.0.0.1:1"}, OPEN)
+def test_a_catalog_that_does_not_answer_says_so(store: Store) -> None:
+    gone = RestIceberg(store, "lake/fed", {"uri": "http://127.0.0.1:1"}, OPEN)
     with pytest.raises(ConnectionFailed, match="does not answer"):
         gone.test()
     gone.close()
     for uri in ("", "file:///etc", "ftp://x", "http://me:secret@host/"):
         with pytest.raises(IllegalArgument) as refused:
-            RestIceberg({"uri": uri}, OPEN)
+            RestIceberg(store, "lake/fed", {"uri": uri}, OPEN)
         assert "secret@" not in str(refused.value)
-    assert "hidden" not in repr(RestIceberg({"uri": "http://localhost", "token": "hidden"}, OPEN).client)
+    told = RestIceberg(store, "lake/fed", {"uri": "http://localhost", "token": "hidden"}, OPEN)
+    assert "hidden" not in repr(told.client)

@@ -240,6 +240,7 @@ RULES: dict[str, Rule] = {
     "LOAD_CATALOG": _load_catalog,
     "SET_CATALOG_IN_USE": lambda q: q.top(),
     "ALTER_CATALOG": lambda q: q.top(),
+    "CHOOSE_PLACE": lambda q: q.top(),
     "DROP_CATALOG": lambda q: q.top(),
     "LIST_SCHEMAS": _load_catalog,
     "CREATE_SCHEMA": lambda q: (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -119,7 +120,7 @@ class Forge:
             refs["main"] = {"type": "branch", "snapshot-id": current}
         metadata: dict[str, Any] = {
             "format-version": self.version,
-            "table-uuid": "5f8b1c1e-7c0a-4c55-9d0e-1f0a5a6a7b8c",
+            "table-uuid": str(uuid.uuid5(uuid.NAMESPACE_URL, str(self.folder))),
             "location": str(self.folder),
             "last-updated-ms": 1_700_000_000_000,
             "last-column-id": max(schema.highest_field_id for schema in self.schemas),

@@ -191,8 +191,8 @@ class Stand:
         return [msgspec.json.decode(row.body, type=GovernedCopy) for row in rows]
 
     def governed_folder(self, name: str) -> Path:
-        _, adapter, document = self._at(name)
-        return Path(adapter.governed_folder(document).removeprefix("file://"))
+        node, adapter, document = self._at(name)
+        return Path(adapter.governed_folder(document, node.id).removeprefix("file://"))
 
     def lying(self, name: str) -> set[str]:
         """Every data file below the table's governed folder."""

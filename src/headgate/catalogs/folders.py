@@ -175,8 +175,3 @@ class Folders:
                     FileInfo(entry.name, is_dir, 0 if is_dir else stat.st_size, int(stat.st_mtime * 1000))
                 )
         return sorted(found, key=lambda info: info.name)
-
-
-def overlap(one: Path, other: Path) -> bool:
-    """Whether one folder is the other or lies in it, either way."""
-    return one == other or one in other.parents or other in one.parents

@@ -14,7 +14,7 @@ from headgate.catalogs.openings import Openings
 from headgate.model import tables as t
 from headgate.model.errors import ConnectionFailed, Damaged, HeadgateError, IllegalArgument
 from headgate.model.objects import ObjectType, clip
-from headgate.store import Store, pointers
+from headgate.store import Store, Write, places, pointers
 
 Json = dict[str, Any]
 
@@ -33,6 +33,8 @@ class Native(Kept):
     INVARIANT: a metadata file is written whole before a pointer can name it, and a pointer only moves from the file
     that the change was made from. So a crash leaves at most a file that nothing points to, and no writer's change is lost.
     """
+
+    source = ""
 
     def __init__(
         self,
@@ -92,9 +94,12 @@ class Native(Kept):
     def own_folders(self, document: Document) -> tuple[str, ...]:
         return (_place(document.metadata),)
 
-    def governed_folder(self, document: Document) -> str:
+    def governed_folder(self, document: Document, object: int) -> str:
         own = self.folder.removeprefix(f"{self.warehouse}/")
-        return f"{self.warehouse}/{GOVERNED}/{own}/{uuid.UUID(document.metadata['table-uuid']).hex}"
+        return f"{self.warehouse}/{GOVERNED}/{own}/{object}"
+
+    def schema_folder(self, schema: Namespace) -> str:
+        return "/".join((self.folder, *map(segment, schema)))
 
     def given_folders(self, document: Document) -> tuple[str, ...]:
         # Asked anew each time: a place that the catalog's owner has taken back is given to nobody any more.
@@ -129,10 +134,14 @@ class Native(Kept):
                 f"'{clip(location, 200)}' cannot be registered", hint=error.message
             ) from None
         self._check_registered(at, location, document)
-        return Staged(
-            Document(location, document),
-            lambda tx, object: pointers.point(tx, object, location, _place(document)),
-        )
+
+        def commit(tx: Write, object: int) -> None:
+            _claim(tx, object, document)
+            # The file may lie elsewhere than the table that it describes: neither may be somebody else's.
+            places.check_file(tx, object, location)
+            pointers.point(tx, object, location)
+
+        return Staged(Document(location, document), commit)
 
     def commit_document(
         self, at: Place, requirements: Sequence[Json], updates: Sequence[Json]
@@ -163,24 +172,25 @@ class Native(Kept):
             raise IllegalArgument(
                 f"table '{clip(at.name)}' does not lie in a folder of its own", hint="drop it without purge"
             )
-        return Staged(None, finish=lambda: self._purge(at.name, folder))
+        return Staged(None, finish=lambda: self._purge(at, folder))
 
     # -- inside -------------------------------------------------------------------------------------------------
 
     def _folder(self, at: Place, id: uuid.UUID) -> str:
         """The id makes the folder this table's own: one dropped and made again shares nothing with the former."""
-        return "/".join((self.folder, *map(segment, at.schema), f"{segment(at.name)}-{id.hex}"))
+        return f"{self.schema_folder(at.schema)}/{segment(at.name)}-{id.hex}"
 
     def _first(self, document: Json) -> Staged[Document]:
         """Write the first document, for a pointer that is not there yet."""
         check_document(document, self.allowed)
         written = _metadata_file(document, 0)
         self.storage.write(written, document)
-        return Staged(
-            Document(written, document),
-            lambda tx, object: pointers.point(tx, object, written, _place(document)),
-            lambda: self._discard(written),
-        )
+
+        def commit(tx: Write, object: int) -> None:
+            _claim(tx, object, document)
+            pointers.point(tx, object, written)
+
+        return Staged(Document(written, document), commit, lambda: self._discard(written))
 
     def _next(self, at: Place, now: Document, updates: Sequence[Json]) -> Staged[Document]:
         """Write the next document, for a pointer that must still be where it was."""
@@ -188,20 +198,20 @@ class Native(Kept):
         assert before is not None
         if not updates:
             # Nothing to write, but not if the table moved on meanwhile.
-            return Staged(
-                now, lambda tx, object: pointers.swap(tx, object, before, before, _place(now.metadata))
-            )
+            return Staged(now, lambda tx, object: pointers.swap(tx, object, before, before))
         after = _FORMATS[at.type].applied(now.metadata, updates)
         if at.type is ObjectType.TABLE:
             after = table_metadata.logged(after, now.metadata, before)
         check_document(after, self.allowed)
         written = _metadata_file(after, _version(before) + 1)
         self.storage.write(written, after)
-        return Staged(
-            Document(written, after),
-            lambda tx, object: pointers.swap(tx, object, before, written, _place(after)),
-            lambda: self._discard(written),
-        )
+
+        def commit(tx: Write, object: int) -> None:
+            pointers.swap(tx, object, before, written)
+            if _identity(after) != _identity(now.metadata):
+                _claim(tx, object, after)
+
+        return Staged(Document(written, after), commit, lambda: self._discard(written))
 
     def _check_registered(self, at: Place, location: str, document: Json) -> None:
         """Refuse a file that is no document of its kind, or one that names what is not in this catalog.
@@ -243,14 +253,17 @@ class Native(Kept):
             # It stays as a file that nothing points to; what made us discard it is what the caller must hear.
             return
 
-    def _purge(self, name: str, folder: str) -> None:
+    def _purge(self, at: Place, folder: str) -> None:
         try:
             self.storage.delete_folder(folder)
         except ConnectionFailed as error:
             raise ConnectionFailed(
-                f"table '{clip(name)}' was dropped, but its files were not deleted",
+                f"table '{clip(at.name)}' was dropped, but its files were not deleted",
                 hint=f"delete {folder} by hand: {error.hint}",
             ) from error
+        # INVARIANT: only now, so nobody gets a place in which files of the former table still lie.
+        with self.store.write("headgate", "purge") as tx:
+            places.release(tx, at.object, [folder])
 
 
 def _metadata_file(document: Json, version: int) -> str:
@@ -260,6 +273,17 @@ def _metadata_file(document: Json, version: int) -> str:
 
 def _place(document: Json) -> str:
     return normal(document["location"])
+
+
+def _identity(document: Json) -> tuple[str, str | None]:
+    """What a table must share with no other: its place and its uuid."""
+    known = document.get("table-uuid")
+    return _place(document), None if known is None else str(known).lower()
+
+
+def _claim(tx: Write, object: int, document: Json) -> None:
+    place, known = _identity(document)
+    places.claim(tx, object, [place], uuid=known)
 
 
 def _first_version(updates: Sequence[Json]) -> int:

@@ -66,6 +66,7 @@ class Registry:
     """All providers of this server."""
 
     def __init__(self, store: Store, warehouse: str | None, openings: Openings) -> None:
+        self.store = store
         self.openings = openings
         self._remote: dict[tuple[str, tuple[tuple[str, str], ...]], RestIceberg] = {}
         self._lock = threading.Lock()
@@ -104,7 +105,9 @@ class Registry:
             if known is None:
                 if len(self._remote) >= _MOST_REMOTE:
                     self._remote.pop(next(iter(self._remote))).close()
-                known = self._remote[key] = RestIceberg(definition.properties, self.openings)
+                known = self._remote[key] = RestIceberg(
+                    self.store, definition.folder, definition.properties, self.openings
+                )
             return known
 
     def close(self) -> None:

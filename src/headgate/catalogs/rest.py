@@ -1,7 +1,8 @@
 """Another Iceberg REST catalog, federated: its namespaces, tables and views live there and are governed here."""
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any, Final
 
 from headgate.catalogs.iceberg import descriptions
@@ -13,10 +14,21 @@ from headgate.catalogs.locations import GOVERNED, inside, more_places, normal
 from headgate.catalogs.openings import Openings
 from headgate.catalogs.rest_client import RestClient, segment
 from headgate.model import tables as t
-from headgate.model.errors import Damaged, IllegalArgument, Unsupported
+from headgate.model.errors import (
+    Damaged,
+    Forbidden,
+    HeadgateError,
+    IllegalArgument,
+    NotFound,
+    Unavailable,
+    Unsupported,
+)
 from headgate.model.objects import ObjectType
+from headgate.store import Store, Write, dropped, places
 
 Json = dict[str, Any]
+
+_MOST_KNOWN: Final = 100_000
 
 _TRANSACTION: Final = "POST /v1/{prefix}/transactions/commit"
 
@@ -30,7 +42,12 @@ class RestIceberg:
 
     outside = True
 
-    def __init__(self, properties: dict[str, str], openings: Openings) -> None:
+    def __init__(self, store: Store, folder: str, properties: dict[str, str], openings: Openings) -> None:
+        self.store = store
+        self.folder = folder
+        self.source = f"{properties.get('uri', '')} {properties.get('warehouse', '')}"
+        self._claimed: dict[int, tuple[object, ...]] = {}
+        """What each table was last found to have made its own: nothing is asked again while it stays the same."""
         self.client = RestClient(properties, openings)
         self.properties = properties
         self.storage = Storage(properties, openings)
@@ -95,15 +112,16 @@ class RestIceberg:
 
     def create_table(self, at: Place, definition: t.TableDefinition) -> Staged[t.LoadedTable]:
         # The other server chooses the place; any will do to check the definition against.
-        made = descriptions.made(definition, "s3://anywhere", uuid.uuid4())
+        first = descriptions.made(definition, "s3://anywhere", uuid.uuid4())
         request = {
-            "schema": made["schemas"][0],
-            "partition-spec": made["partition-specs"][0],
-            "write-order": made["sort-orders"][0],
-            "properties": {**made["properties"], "format-version": str(made["format-version"])},
+            "schema": first["schemas"][0],
+            "partition-spec": first["partition-specs"][0],
+            "write-order": first["sort-orders"][0],
+            "properties": {**first["properties"], "format-version": str(first["format-version"])},
         }
-        created = self.create_document(at, request).result
-        return Staged(descriptions.told(at.name, created.metadata, created.location))
+        made = self.create_document(at, request)
+        described = descriptions.told(at.name, made.result.metadata, made.result.location)
+        return Staged(described, made.commit, made.abandon)
 
     def alter_table(self, at: Place, changes: tuple[t.TableChange, ...]) -> Staged[t.LoadedTable]:
         now = self.document(at)
@@ -117,22 +135,31 @@ class RestIceberg:
                 },
             ]
             now = self.commit_document(at, requirements, updates).result
+        commit = self._claiming(at, now)
         renames = [change for change in changes if isinstance(change, t.RenameTable)]
         if renames:
             schema = (
                 tuple(renames[-1].new_schema_name.split(":")) if renames[-1].new_schema_name else at.schema
             )
             self.rename(at, Place(schema, renames[-1].new_name))
-        return Staged(descriptions.told(at.name, now.metadata, now.location))
+        return Staged(descriptions.told(at.name, now.metadata, now.location), commit)
 
     def drop_table(self, at: Place, *, purge: bool) -> Staged[None]:
-        self.client.ask("DELETE", self._path(at), at.type, purgeRequested="true" if purge else "false")
-        return Staged(None)
+        try:
+            self.client.ask("DELETE", self._path(at), at.type, purgeRequested="true" if purge else "false")
+        except NotFound:
+            # Somebody dropped or renamed it there: what is left to forget is the row here.
+            if not at.object:
+                raise
+        return Staged(None, finish=lambda: self._release(at.object) if purge else None)
 
     # -- documents ----------------------------------------------------------------------------------------------
 
     def document(self, at: Place) -> Document:
-        return _document(self.client.ask("GET", self._path(at), at.type))
+        found = _document(self.client.ask("GET", self._path(at), at.type))
+        if at.object and at.type is ObjectType.TABLE:
+            self._own(at.object, found)
+        return found
 
     def own_folders(self, document: Document) -> tuple[str, ...]:
         """The other server answers for its locations, so those that a table names besides its own count as well."""
@@ -140,9 +167,12 @@ class RestIceberg:
         places = [document.metadata["location"], *(properties[key] for key in PLACES if properties.get(key))]
         return tuple(dict.fromkeys(normal(place).rstrip("/") for place in places))
 
-    def governed_folder(self, document: Document) -> str:
+    def governed_folder(self, document: Document, object: int) -> str:
         above = normal(document.metadata["location"]).rstrip("/").rpartition("/")[0]
-        return f"{above}/{GOVERNED}/{uuid.UUID(document.metadata['table-uuid']).hex}"
+        return f"{above}/{GOVERNED}/{self.folder}/{object}"
+
+    def schema_folder(self, schema: Namespace) -> None:
+        """The other server decides where its tables lie."""
 
     def given_folders(self, document: Document) -> tuple[str, ...]:
         """The table's own place, if this catalog's owner vouches that the other server keeps tables apart there."""
@@ -158,19 +188,20 @@ class RestIceberg:
         if at.type is ObjectType.TABLE:
             # May be left out, but not every server believes that.
             body["stage-create"] = False
-        return Staged(_document(self.client.ask("POST", self._kind(at), at.type, body)))
+        return self._made(at, _document(self.client.ask("POST", self._kind(at), at.type, body)))
 
     def register_document(self, at: Place, location: str) -> Staged[Document]:
         route = "register" if at.type is ObjectType.TABLE else "register-view"
         path = f"/namespaces/{self.client.namespace(at.schema)}/{route}"
         body = {"name": at.name, "metadata-location": location}
-        return Staged(_document(self.client.register(path, at.type, body)))
+        return self._made(at, _document(self.client.register(path, at.type, body)))
 
     def commit_document(
         self, at: Place, requirements: Sequence[Json], updates: Sequence[Json]
     ) -> Staged[Document]:
         body = self._commit(at, requirements, updates)
-        return Staged(_document(self.client.ask("POST", self._path(at), at.type, body)))
+        answer = _document(self.client.ask("POST", self._path(at), at.type, body))
+        return Staged(answer, self._claiming(at, answer)) if at.object else self._made(at, answer)
 
     def commit_together(
         self, changes: Sequence[tuple[Place, Sequence[Json], Sequence[Json]]]
@@ -183,7 +214,11 @@ class RestIceberg:
             )
         body = {"table-changes": [self._commit(*change) for change in changes]}
         self.client.ask("POST", "/transactions/commit", ObjectType.TABLE, body)
-        return [Staged(self.document(at)) for at, _, _ in changes]
+        answers = [self.document(at) for at, _, _ in changes]
+        return [
+            Staged(answer, self._claiming(at, answer))
+            for (at, _, _), answer in zip(changes, answers, strict=True)
+        ]
 
     def rename(self, at: Place, to: Place) -> None:
         body = {"source": _identifier(at), "destination": _identifier(to)}
@@ -191,6 +226,72 @@ class RestIceberg:
 
     def drop_view(self, at: Place) -> None:
         self.client.ask("DELETE", self._path(at), at.type)
+
+    # -- places -------------------------------------------------------------------------------------------------
+
+    def _own(self, object: int, document: Document) -> None:
+        """Make sure that what the other server says of a table is this table's alone.
+
+        INVARIANT: asked of every document before anything of it is used, so whatever the other server claims, no table of
+        anybody else is read, planned or given through it.
+        """
+        wanted = self._identity(document)
+        if self._claimed.get(object) == wanted:
+            return
+        try:
+            with self.store.joined("headgate", "sight") as tx:
+                back = dropped.return_to(tx, object, self.own_folders(document), wanted[0], self.source)
+                self._claim(tx, object, document)
+        except IllegalArgument:
+            raise Forbidden(
+                "the table lies in a place that belongs to something else",
+                hint="the catalog's server says so: ask who keeps it; 'headgate doctor' tells the operator more",
+            ) from None
+        if back:
+            # Decided upon before its tags and policies were there again.
+            raise Unavailable("the table has just come back", hint="ask again")
+        places.check_uncontested(self.store, object)
+        if len(self._claimed) > _MOST_KNOWN:
+            self._claimed.clear()
+        self._claimed[object] = wanted
+
+    def _claim(self, tx: Write, object: int, document: Document) -> None:
+        folders = self.own_folders(document)
+        if any(GOVERNED in folder.split("/") for folder in folders):
+            raise IllegalArgument(f"no table can lie in a folder called '{GOVERNED}'")
+        places.claim(tx, object, folders, uuid=self._identity(document)[0], source=self.source)
+
+    def _identity(self, document: Document) -> tuple[str, tuple[str, ...]]:
+        """The uuid and the places of a table, by which it must be told from all others."""
+        known = document.metadata.get("table-uuid")
+        if not isinstance(known, str) or not isinstance(document.metadata.get("location"), str):
+            raise Damaged("the catalog's answer does not say which table it is of and where it lies")
+        return known.lower(), self.own_folders(document)
+
+    def _claiming(self, at: Place, document: Document) -> Callable[[Write, int], None]:
+        def claim(tx: Write, object: int) -> None:
+            if at.type is ObjectType.TABLE and self._claimed.get(object) != self._identity(document):
+                self._claim(tx, object, document)
+
+        return claim
+
+    def _made(self, at: Place, document: Document) -> Staged[Document]:
+        """A table or view that was made there; taken back if it cannot be its own here."""
+
+        def abandon() -> None:
+            with suppress(HeadgateError):
+                self.client.ask("DELETE", self._path(at), at.type, purgeRequested="false")
+
+        return Staged(document, self._claiming(at, document), abandon)
+
+    def _release(self, object: int) -> None:
+        """Let go of the places of a table that the other server purged, where no file is left in them."""
+        with self.store.read() as read:
+            mine = [row.place for row in places.of(read, object)]
+        with suppress(HeadgateError):
+            gone = [place for place in mine if not self.storage.holds_files(place)]
+            with self.store.write("headgate", "purge") as tx:
+                places.release(tx, object, gone)
 
     # -- inside -------------------------------------------------------------------------------------------------
 

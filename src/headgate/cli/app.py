@@ -12,6 +12,7 @@ from headgate.cli import (
     catalog,
     classify,
     decisions,
+    doctor,
     governance,
     grants,
     group,
@@ -42,6 +43,7 @@ app = typer.Typer(
 )
 app.command("serve")(serve.serve)
 app.command("worker")(serve.worker)
+app.command("doctor")(doctor.doctor)
 for _noun in (token, metalake, catalog, schema, table, user, group, role):
     app.add_typer(_noun.app)
 app.add_typer(grants.grant)

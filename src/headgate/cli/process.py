@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Final
 
+import structlog
 import uvicorn
 from uvicorn.supervisors import Multiprocess
 
@@ -20,8 +21,11 @@ from headgate.doors.connections import IDLE, allow_many_files
 from headgate.doors.protocol import HttpProtocol
 from headgate.home import keep_private
 from headgate.settings import HANDOVER, Settings
+from headgate.steward import doctor
 from headgate.store import Store
 from headgate.worker import process as worker
+
+log = structlog.get_logger("headgate.start")
 
 PATIENCE: Final = 30
 """Seconds that requests under way may take to finish after the server was told to stop."""
@@ -50,6 +54,8 @@ def _prepare(settings: Settings) -> None:
     keep_private(settings)
     store = Store(settings.store.hidden)
     store.prepare()
+    for finding in doctor.examine(store):
+        log.warning("doctor", check=finding.check, problem=finding.problem, next=finding.next)
     store.close()
 
 

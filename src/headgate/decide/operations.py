@@ -100,6 +100,8 @@ class Op(enum.Enum):
     LOAD_CATALOG = Operation(_T.CATALOG, _LOAD_CATALOG)
     SET_CATALOG_IN_USE = Operation(_T.CATALOG, _TOP)
     ALTER_CATALOG = Operation(_T.CATALOG, _TOP)
+    # To register what lies in storage already, and to choose a place outside a schema's own folder.
+    CHOOSE_PLACE = Operation(_T.CATALOG, _TOP)
     DROP_CATALOG = Operation(_T.CATALOG, _TOP, whole=True)
 
     # schemas

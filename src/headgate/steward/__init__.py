@@ -32,6 +32,7 @@ from headgate.steward.outlook import Outlook
 from headgate.steward.owners import Owners
 from headgate.steward.partitions import Partitions
 from headgate.steward.permits import Permit
+from headgate.steward.placing import Placing
 from headgate.steward.policies import Policies
 from headgate.steward.principals import Principals
 from headgate.steward.questions import Questions
@@ -77,7 +78,8 @@ class Steward:
         self.schemas = Schemas(self.kernel, self.catalogs)
         self.shapes = Shapes(self.catalogs)
         self.lenses = Lenses(self.kernel, self.shapes)
-        self.tables = Tables(self.kernel, self.catalogs, self.lenses)
+        self.placing = Placing(self.kernel, warehouse)
+        self.tables = Tables(self.kernel, self.catalogs, self.lenses, self.placing)
         self.governed = Governed(store, ManifestIndex(folder=index_folder))
         self.sights = Sights(store, self.shapes)
         self.reads = Reads(self.kernel, self.lenses, self.sights, self.governed, Enforcement(self.kernel))
@@ -98,7 +100,7 @@ class Steward:
         self.governance = Governance(self.kernel, self.shapes)
         self.outlook = Outlook(self.kernel, self.governance, self.shapes)
         self.policies = Policies(self.kernel, self._columns, self.governance)
-        self.filesets = Filesets(self.catalogs, warehouse)
+        self.filesets = Filesets(self.catalogs, self.placing, warehouse)
         self.topics = Leaves(self.catalogs, ObjectType.TOPIC, Op.LIST_TOPICS)
         self.models = Models(self.catalogs)
         self.views = Views(self.iceberg)

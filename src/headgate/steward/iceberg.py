@@ -13,12 +13,14 @@ from headgate.catalogs.rest import RestIceberg
 from headgate.decide.clauses import any_on_the_way
 from headgate.model.errors import Conflict, Forbidden, IllegalArgument, Unsupported
 from headgate.model.objects import ObjectType, checked_name, clip
+from headgate.steward.catalogs import catalog_node
 from headgate.steward.kernel import Kernel
 from headgate.steward.ownership import created
 from headgate.steward.permits import Permit
+from headgate.steward.placing import in_definition, in_updates
 from headgate.steward.reads import Circumstances, Loaded, Reads
 from headgate.steward.tables import Abandoned, Tables, free, place_in, place_of, untaken
-from headgate.store import Write, objects
+from headgate.store import Write, objects, places
 
 Json = dict[str, Any]
 
@@ -49,6 +51,7 @@ class Documents:
     def __init__(self, kernel: Kernel, tables: Tables, reads: Reads) -> None:
         self.kernel = kernel
         self.tables = tables
+        self.placing = tables.placing
         self.reads = reads
         self.changed: Callable[[int], None] = lambda object: None
         """Told of every table that was committed to."""
@@ -79,24 +82,45 @@ class Documents:
         self.kernel.audit_read(permit, report=clip(kind, 40), told=msgspec.json.decode(text))
 
     def stage(self, permit: Permit, name: str, definition: Json) -> Document:
-        """What a table made like this would be; nothing is kept until its first commit."""
+        """What a table made like this would be; nothing is kept until its first commit but the place chosen for it.
+
+        INVARIANT: that place is the caller's from now on, who may be given access to it.
+        """
         free(permit, ObjectType.TABLE, name)
-        return self.adapter(permit).new_document(place_in(permit, name), definition)
+        adapter, at = self.adapter(permit), place_in(permit, name)
+        more = self.placing.named(permit, adapter, at, in_definition(definition))
+        document = adapter.new_document(at, definition)
+        if not definition.get("location"):
+            uuid = str(document.metadata.get("table-uuid")).lower()
+            with self.kernel.change(permit, *more) as tx:
+                places.stage(tx, catalog_node(permit).id, adapter.own_folders(document), uuid, adapter.source)
+        return document
 
     def create(self, permit: Permit, type: ObjectType, name: str, definition: Json) -> Document:
         """Make a table or view in the permit's schema; who makes it becomes its owner."""
         free(permit, type, name)
-        staged = self.adapter(permit).create_document(place_in(permit, name, type), definition)
-        with self.kernel.change(permit) as tx, Abandoned(staged):
+        adapter, at = self.adapter(permit), place_in(permit, name, type)
+        more = self.placing.named(permit, adapter, at, in_definition(definition))
+        staged = adapter.create_document(at, definition)
+        with self.kernel.change(permit, *more) as tx, Abandoned(staged):
             staged.commit(tx, self._insert(tx, permit, type, name))
         return staged.result
 
     def register(self, permit: Permit, type: ObjectType, name: str, location: str) -> Document:
-        """Take over a table or view whose document lies in the catalog's storage already."""
+        """Take over a table or view whose document lies in the catalog's storage already; only for the catalog's owner.
+
+        One that was dropped comes back with the tags, the policies and the owner that it had.
+        """
         free(permit, type, name)
-        staged = self.adapter(permit).register_document(place_in(permit, name, type), location)
-        with self.kernel.change(permit) as tx:
-            staged.commit(tx, self._insert(tx, permit, type, name))
+        adapter, owner = self.adapter(permit), self.placing.owner(permit)
+        staged = adapter.register_document(place_in(permit, name, type), location)
+        with self.kernel.change(permit, owner) as tx, Abandoned(staged):
+            object = self._insert(tx, permit, type, name)
+            folders, uuid = adapter.own_folders(staged.result), staged.result.metadata.get("table-uuid")
+            if not self.placing.bring_back(tx, permit, object, folders, uuid and str(uuid).lower()):
+                for folder in folders:
+                    self.placing.check_reserved(folder, own=adapter.schema_folder(()))
+            staged.commit(tx, object)
         return staged.result
 
     def commit(self, commits: Sequence[Commit], *, name: str | None = None) -> list[Document]:
@@ -105,15 +129,20 @@ class Documents:
         One that moved on in between is read again: if it still meets the requirements, the updates are applied to
         what it is now; otherwise the commit fails and nothing of it is kept.
         """
+        more: list[Permit] = []
         for commit in commits:
             if commit.name is not None:
                 self._creatable(commit.permit, commit.name)
+            chosen = list(in_updates(commit.updates))
+            if chosen:
+                adapter = self.adapter(commit.permit)
+                more += self.placing.named(commit.permit, adapter, commit.place, chosen)
         for attempt in range(_TRIES):
             with ExitStack() as abandoned:
                 staged = self._staged(commits, abandoned)
                 try:
                     with self.kernel.change(
-                        *(commit.permit for commit in commits), telling=_telling(commits, staged)
+                        *(commit.permit for commit in commits), *more, telling=_telling(commits, staged)
                     ) as tx:
                         for commit, change in zip(commits, staged, strict=True):
                             self._keeps_history(commit)

@@ -118,7 +118,7 @@ class Sight:
 
     @cached_property
     def _base(self) -> str:
-        return self.adapter.governed_folder(self.document)
+        return self.adapter.governed_folder(self.document, self.object)
 
 
 def _veil(seen: Seen) -> Veil:

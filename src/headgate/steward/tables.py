@@ -6,7 +6,7 @@ import msgspec
 
 from headgate.catalogs import TableCatalog
 from headgate.catalogs.iceberg.validity import READ_BY
-from headgate.catalogs.interface import Place, Staged, holds_tables
+from headgate.catalogs.interface import Place, Staged, holds_documents, holds_tables
 from headgate.decide import Op, visible
 from headgate.model import tables as t
 from headgate.model.errors import AlreadyExists, IllegalArgument, NameTaken, NotFound, Unsupported
@@ -18,6 +18,7 @@ from headgate.steward.kernel import Kernel
 from headgate.steward.lenses import Lenses
 from headgate.steward.ownership import created
 from headgate.steward.permits import Permit
+from headgate.steward.placing import Placing, in_changes, in_definition
 from headgate.store import Write, objects
 
 
@@ -29,8 +30,9 @@ class KeptTable(msgspec.Struct, frozen=True):
 
 
 class Tables:
-    def __init__(self, kernel: Kernel, catalogs: Catalogs, lenses: Lenses) -> None:
+    def __init__(self, kernel: Kernel, catalogs: Catalogs, lenses: Lenses, placing: Placing) -> None:
         self.kernel = kernel
+        self.placing = placing
         self.catalogs = catalogs
         self.lenses = lenses
 
@@ -47,8 +49,10 @@ class Tables:
         name = checked_name(definition.name, "table")
         adapter = self.adapter(permit)
         free(permit, ObjectType.TABLE, name)
-        staged = adapter.create_table(place_in(permit, name), definition)
-        with self.kernel.change(permit) as tx, Abandoned(staged):
+        at, chosen = place_in(permit, name), in_definition({"properties": definition.properties})
+        more = self.placing.named(permit, adapter, at, chosen) if holds_documents(adapter) else ()
+        staged = adapter.create_table(at, definition)
+        with self.kernel.change(permit, *more) as tx, Abandoned(staged):
             untaken(tx, permit.node.id, ObjectType.TABLE, name)
             record = created(tx, permit, ObjectType.TABLE, name)
             staged.commit(tx, record.id)
@@ -73,8 +77,11 @@ class Tables:
             before = objects.present(read, permit.node.id)
         name = _new_name(permit, changes, into)
         place = Place(_segments(permit.ref.parent), permit.ref.name, before.id)
-        staged = self.adapter(permit).alter_table(place, changes)
-        permits = (permit,) if into is None else (permit, *into)
+        adapter = self.adapter(permit)
+        chosen = in_changes(changes)
+        more = self.placing.named(permit, adapter, place, chosen) if holds_documents(adapter) else ()
+        staged = adapter.alter_table(place, changes)
+        permits = (permit, *more) if into is None else (permit, *into, *more)
         with self.kernel.change(*permits, telling=lambda _: _told(changes)) as tx, Abandoned(staged):
             staged.commit(tx, before.id)
             target = None if into is None else into[1].node.id

@@ -26,6 +26,8 @@ metadata = MetaData(
 
 Id = BigInteger().with_variant(Integer, "sqlite")
 Name = String(512)
+Bytewise = Text().with_variant(Text(collation="C"), "postgresql")
+"""A text that sorts by its bytes, as ranges of places need it; SQLite's texts always do."""
 
 state = Table(
     "state",
@@ -150,8 +152,38 @@ pointers = Table(
     metadata,
     Column("object", Id, ForeignKey("objects.id"), primary_key=True),
     Column("location", Text, nullable=False),
-    Column("place", Text, nullable=False, index=True),
-    comment="Where the current Iceberg metadata of a native table lies, and the folder that is the table's own",
+    comment="Where the current Iceberg metadata of a native table or view lies",
+)
+
+places = Table(
+    "places",
+    metadata,
+    Column("id", Id, primary_key=True, autoincrement=True),
+    Column("place", Bytewise, nullable=False, index=True),
+    Column("object", Id, nullable=False, index=True),
+    Column("catalog", Id, nullable=False),
+    Column("state", String(16), nullable=False),
+    Column("uuid", String(64), index=True),
+    Column("source", Text, nullable=False),
+    Column("holder", Name, nullable=False),
+    Column("since", String(32), nullable=False),
+    comment="Whose folder is whose: outlives the object; object is 0 for a staged table, which its holder may make",
+    sqlite_autoincrement=True,
+)
+
+dropped_objects = Table(
+    "dropped_objects",
+    metadata,
+    Column("object", Id, primary_key=True, autoincrement=False),
+    Column("metalake", Id, nullable=False),
+    Column("catalog", Id, nullable=False),
+    Column("type", String(16), nullable=False),
+    Column("name", Text, nullable=False),
+    Column("owner", Id),
+    Column("labels", LargeBinary, nullable=False),
+    Column("denials", LargeBinary, nullable=False),
+    Column("at", String(32), nullable=False),
+    comment="What a dropped object that still has places takes back when it is registered again",
 )
 
 model_versions = Table(

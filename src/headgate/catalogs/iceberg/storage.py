@@ -230,6 +230,15 @@ class Storage:
         except OSError as error:
             raise _unreachable(error) from error
 
+    def holds_files(self, folder: str) -> bool:
+        """Whether there is anything in a folder."""
+        scheme, netloc, path = PyArrowFileIO.parse_location(folder)
+        try:
+            selector = FileSelector(path, allow_not_found=True)
+            return bool(self.io.fs_by_scheme(scheme, netloc).get_file_info(selector))
+        except OSError as error:
+            raise _unreachable(error) from error
+
     def files(self, folder: str) -> list[tuple[str, datetime | None]]:
         """Every file below a place, and when it was written."""
         files, path = self.io.opened(folder)
