@@ -9,7 +9,7 @@ from typing import Any
 import anyio.from_thread
 import httpx
 
-from headgate.doors.authentication import Authentication
+from headgate.doors.authentication import Authentication, Proven
 from headgate.doors.gravitino import GravitinoDoor
 from headgate.doors.headgate import HeadgateDoor
 from headgate.doors.iceberg import IcebergDoor
@@ -31,9 +31,9 @@ class ClaimingScheme:
 
     def identify(
         self, scheme: str, credentials: str, address: str | None
-    ) -> tuple[str, frozenset[str]] | None:
+    ) -> Proven | None:
         user, _, groups = credentials.partition(";")
-        return user, frozenset(filter(None, groups.split(",")))
+        return Proven(user, frozenset(filter(None, groups.split(","))))
 
 
 class Lake:

@@ -27,6 +27,8 @@ class Request:
     hour: int | None = None
     engine: str | None = None
     date: dt.date | None = None
+    known: frozenset[str] | None = None
+    """The groups of which it is known who is in them; None if that is so of all."""
 
 
 @dataclass(frozen=True)
@@ -138,7 +140,8 @@ class _Folder:
 
     def _optional(self, expr: Expr) -> Expr | _Undecidable:
         folded = self.fold(expr)
-        if isinstance(folded, _Undecidable) and isinstance(expr, Fact) and self.answers[expr] is None:
+        optional = isinstance(expr, Fact) and expr.kind != "member" and self.answers[expr] is None
+        if isinstance(folded, _Undecidable) and isinstance(expr, Fact) and optional:
             return Literal(None, expr.type, expr.at)
         return folded
 
@@ -166,7 +169,9 @@ class _Folder:
             case "user":
                 answer = request.user
             case "member":
-                answer = fact.key in request.groups
+                # INVARIANT: of a group that is not kept nobody is a member, and nobody is not one either.
+                unknown = request.known is not None and fact.key not in request.known
+                answer = None if unknown else fact.key in request.groups
             case "context":
                 answer = getattr(request, fact.key)
             case "tag":
@@ -189,5 +194,7 @@ def _shown(fact: Fact) -> str:
             return f"principal.{fact.key}"
         case "context":
             return f"context.{fact.key}"
+        case "member":
+            return f"is_member({fact.key!r})"
         case _:
             return "current_date" if fact.kind == "date" else fact.kind

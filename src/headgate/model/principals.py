@@ -70,6 +70,8 @@ class Identity(msgspec.Struct, frozen=True):
     address: str | None = None
     engine: str | None = None
     purpose: str | None = None
+    made: int | None = None
+    """The revision at which the token was made, if Headgate made it."""
 
 
 class Audit(msgspec.Struct, frozen=True):

@@ -46,6 +46,7 @@ from headgate.steward.tags import Tags
 from headgate.steward.tokens import Tokens
 from headgate.steward.vending import Vending
 from headgate.steward.views import Views
+from headgate.steward.widening import Widening
 from headgate.steward.workshop import Workshop
 from headgate.store import Store
 from headgate.sync.connections import Connection
@@ -71,6 +72,7 @@ class Steward:
         self.catalogs = Catalogs(self.kernel, Registry(store, warehouse))
         self.schemas = Schemas(self.kernel, self.catalogs)
         self.shapes = Shapes(self.catalogs)
+        self.kernel.widening = Widening(self.shapes).check
         self.lenses = Lenses(self.kernel, self.shapes)
         self.tables = Tables(self.kernel, self.catalogs, self.lenses)
         self.governed = Governed(store, ManifestIndex(folder=index_folder))

@@ -58,6 +58,10 @@ class Refused(Forbidden):
         )
 
 
+class Widens(Forbidden):
+    """A change that would show its actor more than they see now, or that decides whom policies of others are for."""
+
+
 def _why_not(finding: Finding) -> str:
     if finding.op in OUTSIDE:
         return "only service admins may, as the server is configured"
