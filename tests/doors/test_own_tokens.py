@@ -47,7 +47,7 @@ def test_a_token_proves_its_user_and_groups_until_it_is_revoked_by_anyone(
 ) -> None:
     made = steward.tokens.create(permit, "ann", ("b", "a", "a"))
     elsewhere = OwnTokenScheme(Steward(Store(str(store.url))).tokens)
-    assert elsewhere.identify("bearer", made.text, None) == ("ann", frozenset({"a", "b"}))
+    assert elsewhere.identify("bearer", made.text, None)[:2] == ("ann", frozenset({"a", "b"}))
     assert elsewhere.identify("basic", made.text, None) is None
     assert elsewhere.identify("bearer", "eyJ.a.b", None) is None
     steward.tokens.revoke(permit, made.record.id)
