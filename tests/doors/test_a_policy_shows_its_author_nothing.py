@@ -50,7 +50,12 @@ def why(answer: Any) -> str:
 def test_an_author_uses_only_columns_that_they_see(api: Api, probe: str) -> None:
     applied(api, HIDE)
     assert "do not see as it is" in why(api("ann", "POST", APPLY, sent(probe, whole=False)))
-    applied(api, HIDE.replace("hide: [ssn, home.zip]", "mask:\n  ssn: show_last_4(ssn)\n  home.zip: replace_with_null(home.zip)"))
+    applied(
+        api,
+        HIDE.replace(
+            "hide: [ssn, home.zip]", "mask:\n  ssn: show_last_4(ssn)\n  home.zip: replace_with_null(home.zip)"
+        ),
+    )
     assert "do not see as it is" in why(api("ann", "POST", APPLY, sent(probe, whole=False)))
 
 
