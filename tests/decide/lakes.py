@@ -29,9 +29,7 @@ from tests.decide.scenario import ADMIN, LAKE, Scenario, named
 class ClaimingScheme:
     """Believes ``Bearer user`` and ``Bearer user;group,group``: whom a token names and the groups it claims."""
 
-    def identify(
-        self, scheme: str, credentials: str, address: str | None
-    ) -> Proven | None:
+    def identify(self, scheme: str, credentials: str, address: str | None) -> Proven | None:
         user, _, groups = credentials.partition(";")
         return Proven(user, frozenset(filter(None, groups.split(","))))
 
