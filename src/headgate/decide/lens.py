@@ -16,7 +16,7 @@ from headgate.decide.clauses import Bound, Chosen, Clause, TableRules, rules_of
 from headgate.decide.people import Person, person, request_of
 from headgate.decide.rules import decided
 from headgate.decide.shape import Shape, without
-from headgate.language.ast import TRUE, Call, Column, Expr
+from headgate.language.ast import TRUE, Call, Column, Expr, walk
 from headgate.language.canonical import canonical, text
 from headgate.language.errors import LanguageError
 from headgate.language.fold import Request, fold
@@ -95,6 +95,8 @@ class Denial:
 
     policies: tuple[str, ...]
     why: str
+    probing: bool = False
+    """Whether the policy would show its author something of a column that they do not see."""
 
     def __str__(self) -> str:
         named = " and ".join(f"'{name}'" for name in self.policies)
@@ -161,8 +163,7 @@ def why_not(clause: Clause, who: Person, purpose: str | None, now: dt.datetime) 
     bound by the policies of every purpose. Whose groups are not known is bound by the policies for any group.
     """
     policy = clause.parsed
-    by_group = not who.groups_known and bool(policy.to.groups)
-    if not by_group and not policy.to.has(who.user, who.claimed, who.roles):
+    if not is_for(clause, who):
         return "it is not for them"
     if policy.except_.has(who.user, who.groups, who.active):
         return "they are excepted"
@@ -171,6 +172,15 @@ def why_not(clause: Clause, who: Person, purpose: str | None, now: dt.datetime) 
     if policy.policy.purpose and purpose is not None and purpose not in policy.policy.purpose:
         return f"it is for another purpose than '{purpose}'"
     return None
+
+
+def is_for(clause: Clause, who: Person) -> bool:
+    """Whether a policy is for a person, exceptions aside. Whose groups are not known may be in any of them."""
+    to = clause.parsed.to
+    named = to.has(who.user, who.claimed, who.roles)
+    if clause.stray:
+        return not named
+    return named or (not who.groups_known and bool(to.groups))
 
 
 def doubtful(rules: TableRules, who: Person) -> int:
@@ -192,6 +202,9 @@ def _by_answers(rules: TableRules, who: Person, identity: Identity, now: dt.date
     bits = binding(rules, who, identity.purpose, now)
     request = request_of(who, identity, now)
     doubts = doubtful(rules, who)
+    if any(bits >> n & 1 and wrote(c, request) for n, c in enumerate(rules.clauses)):
+        # What a policy says to its own author is nobody else's answer.
+        return decide(rules, bits, request, doubts)
     key = (bits, doubts, tuple(_answer(fact.kind, fact.key, request) for fact in rules.facts(bits)))
     found = rules.verdicts.get(key)
     if found is None:
@@ -268,6 +281,7 @@ def decide(rules: TableRules, bits: int, request: Request, doubts: int = 0) -> L
     hidden = _outermost(draft.hidden, rules.shape.schema)
     chosen = _choose(draft, hidden)
     filters = tuple(e for one in told for e in one.rows)
+    draft.denials += probing(told, rules.shape.schema, request)
     if draft.denials:
         return LensVerdict(None, (), tuple(draft.denials))
     try:
@@ -338,6 +352,7 @@ def _choose(draft: _Draft, hidden: frozenset[int]) -> dict[int, tuple[Mask, Clau
             continue
         top = max(clause.parsed.policy.priority for _, clause in offers)
         best = [(m, c) for m, c in offers if c.parsed.policy.priority == top]
+        draft.denials += _unlifted(best, [(m, c) for m, c in offers if (m, c) not in best])
         if len({mask.text for mask, _ in best}) > 1:
             draft.denials.append(
                 Denial(
@@ -358,6 +373,7 @@ def _choose(draft: _Draft, hidden: frozenset[int]) -> dict[int, tuple[Mask, Clau
         if around in draft.doubtful:
             draft.denials.append(Denial(_named([(mask, around), (mask, clause)]), _DOUBT.format(id)))
         elif around.parsed.policy.priority > clause.parsed.policy.priority:
+            draft.denials += _unlifted([chosen[outer]], [(mask, clause)])
             del chosen[id]
         else:
             why = f"field {id} lies inside field {outer}, which is masked itself; give the outer mask a higher priority"
@@ -370,6 +386,56 @@ _DOUBT: Final = "which mask stands on field {} depends on groups that the token 
 
 def _named(offers: Iterable[tuple[Mask, Clause]]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(clause.name for _, clause in offers))
+
+
+def _unlifted(best: list[tuple[Mask, Clause]], others: list[tuple[Mask, Clause]]) -> list[Denial]:
+    """INVARIANT: a mask yields to a higher priority only if the owner of that policy may change the one that yields."""
+    return [
+        Denial(
+            (best[0][1].name, other.name),
+            "the owner of the first may not change the second, so neither mask yields",
+        )
+        for mask, other in others
+        if mask.text != best[0][0].text and not any(c.standing.lifts(other.standing) for _, c in best)
+    ]
+
+
+def wrote(clause: Clause, request: Request) -> bool:
+    """Whether the caller has written a policy, or owns it."""
+    return clause.standing.authors.has(request.user, request.groups, frozenset())
+
+
+def probing(told: list[Said], schema: Schema, request: Request) -> list[Denial]:
+    """The policies that would show the caller, who wrote them, something of what other policies keep from them.
+
+    INVARIANT: what a policy does to its author's view depends on values that its author sees, so nobody finds a hidden
+    value by writing filters and looking at which rows remain.
+    """
+    found: list[Denial] = []
+    for one in told:
+        if not (one.rows or one.masks) or not wrote(one.clause, request):
+            continue
+        others = [
+            other
+            for other in told
+            if other.clause.id != one.clause.id
+            and not other.clause.standing.changers.has(request.user, request.groups, frozenset())
+        ]
+        if any(_unseen(one, other, schema) for other in others):
+            why = "it uses what another policy keeps from its author"
+            found.append(Denial((one.clause.name,), why, probing=True))
+    return found
+
+
+def _unseen(one: Said, other: Said, schema: Schema) -> bool:
+    """Whether what one policy does depends on values that the other hides."""
+    if any(mask.needs_other_rows for mask in one.masks) and other.rows:
+        return True
+    kept = {*other.hidden, *(mask.column.field_id for mask in other.masks)}
+    used = [column.ids for rows in one.rows for column in walk(rows) if isinstance(column, Column)]
+    return any(
+        not kept.isdisjoint(ids) or any(ids[-1] in schema.by_id[field].ids for field in kept) for ids in used
+    )
 
 
 def _outermost(hidden: set[int], schema: Schema) -> frozenset[int]:

@@ -4,6 +4,7 @@ import datetime as dt
 from dataclasses import dataclass
 
 from headgate.decide.authority import Authority, Caller
+from headgate.decide.standing import known_groups
 from headgate.language.fold import Request
 from headgate.model.principals import Attributes, Identity
 
@@ -22,6 +23,8 @@ class Person:
     """Whether they are in no other groups than these."""
     possible: frozenset[str] = frozenset()
     """Those of the roles that they hold only if they are in a group that is not known."""
+    kept: frozenset[str] | None = None
+    """Every group that the metalake keeps; nothing is known of any other."""
 
 
 def person(authority: Authority, caller: Caller) -> Person:
@@ -31,9 +34,10 @@ def person(authority: Authority, caller: Caller) -> Person:
         "person",
         identity.user,
         identity.groups,
+        identity.groups_known,
         identity.active_roles,
         caller.metalake,
-        identity.groups_known,
+        caller.member,
     )
     return authority.kept(key, lambda: _person(authority, caller))
 
@@ -50,6 +54,7 @@ def _person(authority: Authority, caller: Caller) -> Person:
         {} if caller.member is None else authority.members[caller.member].attributes,
         caller.identity.groups_known,
         frozenset(names[role] for role in caller.possible),
+        known_groups(authority, caller.metalake),
     )
 
 
@@ -66,4 +71,5 @@ def request_of(who: Person, identity: Identity, now: dt.datetime) -> Request:
         identity.engine,
         moment.date(),
         who.groups_known,
+        who.kept,
     )

@@ -124,6 +124,14 @@ def parsed(document: str) -> Parsed:
     return ready(policy)
 
 
+def readable(document: str) -> Parsed | None:
+    """As `parsed`; None for a document that this version cannot read, which denies wherever it is."""
+    try:
+        return parsed(document)
+    except LanguageError:
+        return None
+
+
 def ready(policy: Policy) -> Parsed:
     """A policy with its expressions read."""
     return Parsed(

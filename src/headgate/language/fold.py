@@ -29,9 +29,16 @@ class Request:
     date: dt.date | None = None
     groups_known: bool = True
     """Whether the user is in no other groups than these."""
+    kept: frozenset[str] | None = None
+    """The groups that the metalake keeps; None stands for every group."""
 
     def member(self, group: str) -> bool | None:
-        """Whether the user is in a group; None if that is not known."""
+        """Whether the user is in a group; None if that is not known.
+
+        INVARIANT: of a group that is not kept nobody is a member, and nobody is not one either.
+        """
+        if self.kept is not None and group not in self.kept:
+            return None
         return True if group in self.groups else False if self.groups_known else None
 
 

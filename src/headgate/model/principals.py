@@ -75,6 +75,8 @@ class Identity(msgspec.Struct, frozen=True):
     engine: str | None = None
     purpose: str | None = None
     groups_known: bool = True
+    made: int | None = None
+    """The revision at which the token was made, if Headgate made it."""
 
 
 class Audit(msgspec.Struct, frozen=True):

@@ -49,6 +49,7 @@ from headgate.steward.tags import Tags
 from headgate.steward.tokens import Tokens
 from headgate.steward.vending import Vending
 from headgate.steward.views import Views
+from headgate.steward.widening import Widening
 from headgate.steward.workshop import Workshop
 from headgate.store import Store
 from headgate.sync.connections import Connection
@@ -77,6 +78,7 @@ class Steward:
         self.catalogs = Catalogs(self.kernel, Registry(store, warehouse, opened))
         self.schemas = Schemas(self.kernel, self.catalogs)
         self.shapes = Shapes(self.catalogs)
+        self.kernel.widening = Widening(self.shapes).check
         self.lenses = Lenses(self.kernel, self.shapes)
         self.placing = Placing(self.kernel, warehouse)
         self.tables = Tables(self.kernel, self.catalogs, self.lenses, self.placing)

@@ -69,6 +69,10 @@ class Refused(Forbidden):
         )
 
 
+class Widens(Forbidden):
+    """A change that would show its actor more than they see now, or that decides whom policies of others are for."""
+
+
 def _in_part(finding: Finding, table: Node) -> str:
     named = clip(finding.authority.ref(table).full_name)
     return f"table '{named}' cannot be changed by someone who sees only a part of it"

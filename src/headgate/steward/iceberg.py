@@ -11,6 +11,7 @@ from headgate.catalogs.interface import Document, IcebergCatalog, Place, Staged,
 from headgate.catalogs.locations import normal
 from headgate.catalogs.rest import RestIceberg
 from headgate.decide.clauses import any_on_the_way
+from headgate.model.changes import ObjectPut
 from headgate.model.errors import Conflict, Forbidden, IllegalArgument, Unsupported
 from headgate.model.objects import ObjectType, checked_name, clip
 from headgate.steward.catalogs import catalog_node
@@ -202,6 +203,8 @@ class Documents:
         """Give a table or view another name, maybe in another schema of the same catalog. Its files stay where they are."""
         type = source.ref.type
         free(target, type, name)
+        # Asked before the system behind the catalog renames it, and again by the change itself.
+        self.kernel.foresee(source, ObjectPut(source.node.id, target.node.id, type, name))
         self.adapter(source).rename(place_of(source), place_in(target, name, type))
         with self.kernel.change(source, target, *others) as tx:
             untaken(tx, target.node.id, type, name)

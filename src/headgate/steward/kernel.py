@@ -2,18 +2,19 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 import msgspec
 
 from headgate.decide import Authority, Caller, Node, Op
 from headgate.decide.operations import OPERATIONS
+from headgate.model.changes import Change
 from headgate.model.errors import Conflict, NotInUse, Unavailable
 from headgate.model.objects import ObjectRef, clip
 from headgate.model.principals import Identity, PrincipalRef
 from headgate.model.privileges import Privilege
-from headgate.steward.findings import Finding, Refused, examine
+from headgate.steward.findings import Finding, Refused, Widens, examine
 from headgate.steward.permits import EVEN_DISABLED, Permit, nothing_here
 from headgate.store import Store, Write, snapshot
 from headgate.store import audit as audit_log
@@ -36,6 +37,8 @@ class Kernel:
         """Finds a table, the object itself or one below it, that the caller sees only a part of."""
         self.kept_here: Callable[[Authority, Node], bool] = lambda authority, node: True
         """Whether the documents of an object's tables change in this store's transactions only."""
+        self.widening: Callable[[Authority, Identity, Sequence[Change]], None] = _no_policies
+        """Refuses changes that would show their actor more than they see now."""
 
     # -- state ------------------------------------------------------------------------------------------------
 
@@ -173,6 +176,8 @@ class Kernel:
                 for permit in permits:
                     self._still(authority, permit)
                 yield tx
+                # INVARIANT: whatever a change writes, it is held against its actor's view before it is committed.
+                self.widening(authority, first.identity, tx.changes)
                 for permit in permits:
                     details = {} if telling is None else telling(permit)
                     done = _event(
@@ -184,6 +189,21 @@ class Kernel:
             # Kept only now: the refusal stays, while what the change wrote is taken back.
             self._audit_refusal(refused)
             raise
+        except Widens as refused:
+            self._audit_widening(first, refused)
+            raise
+
+    def foresee(self, permit: Permit, *changes: Change) -> None:
+        """Refuse what `change` would refuse of these, before something is done that cannot be taken back."""
+        try:
+            self.widening(self.authority(), permit.identity, changes)
+        except Widens as refused:
+            self._audit_widening(permit, refused)
+            raise
+
+    def _audit_widening(self, permit: Permit, refused: Widens) -> None:
+        reason = refused.message
+        self.audit(permit.identity, permit.op, permit.ref, permit.revision, allowed=False, reason=reason)
 
     def _still(self, authority: Authority, permit: Permit) -> None:
         if authority.revision == permit.authority.revision and not self._may_have_changed(permit):
@@ -236,6 +256,14 @@ class Kernel:
 def _unless_no_policies(authority: Authority, caller: Caller, node: Node) -> Node | None:
     """Without anybody to ask what is seen of a table, any policy counts as hiding something."""
     return node if authority.policies else None
+
+
+def _no_policies(authority: Authority, identity: Identity, changes: Sequence[Change]) -> None:
+    """A kernel by itself cannot read columns, so it changes nothing where policies are."""
+    if authority.policies and changes:
+        raise Unavailable(
+            "what a change does to policies cannot be judged here", hint="use the whole steward"
+        )
 
 
 def _event(

@@ -94,7 +94,7 @@ class Outlook:
     def plan(self, permit: Permit, files: Files, circumstances: Circumstances) -> Plan:
         """Which policies would be created, changed and removed, and whose lens on which table becomes another."""
         supposed, edits = self._supposed(permit, files)
-        self.governance.check(permit.authority, permit.node, edits)
+        self.governance.check(permit.authority, permit.node, edits, permit.identity)
         concerned: dict[int, Node] = {}
         for edit in edits:
             targets = [] if edit.after is None else [self.governance.target(permit.authority, edit.after)]
@@ -121,7 +121,8 @@ class Outlook:
     def _supposed(self, permit: Permit, files: Files) -> tuple[Authority, list[Edit]]:
         wanted = self.governance.read(permit.node, files)
         edits = self.governance.edits(permit.authority, permit.node, wanted, whole=files.whole)
-        return self.governance.hypothetical(permit.authority, permit.node, edits), edits
+        supposed = self.governance.hypothetical(permit.authority, permit.node, edits, permit.identity)
+        return supposed, edits
 
     def _shaped(self, authority: Authority, tables: Mapping[int, Node]) -> list[tuple[Node, Shape]]:
         found = ((table, self.shapes.of(authority, table)) for _, table in sorted(tables.items()))

@@ -237,6 +237,7 @@ def _drop_principals(tx: Write, metalake: int) -> None:
         access.forget_principal(tx, row.id)
         tx.journal(PrincipalGone(row.id))
     tx.execute(delete(t.principals).where(t.principals.c.metalake == metalake))
+    tx.execute(delete(t.removed_users).where(t.removed_users.c.metalake == metalake))
 
 
 def _record(row: Any) -> ObjectRecord:

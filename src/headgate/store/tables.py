@@ -88,6 +88,15 @@ principals = Table(
     sqlite_autoincrement=True,
 )
 
+removed_users = Table(
+    "removed_users",
+    metadata,
+    Column("metalake", Id, ForeignKey("objects.id"), primary_key=True),
+    Column("name", Name, primary_key=True),
+    Column("revision", Id, nullable=False),
+    comment="The revision at which the last user of a name was removed: older tokens speak for no later one",
+)
+
 group_members = Table(
     "group_members",
     metadata,
@@ -232,6 +241,7 @@ tokens = Table(
     Column("created_at", String(32), nullable=False),
     Column("expires_at", String(32)),
     Column("revoked_at", String(32)),
+    Column("revision", Id, nullable=False, server_default="0"),
 )
 
 plans = Table(

@@ -59,7 +59,7 @@ class OidcScheme:
             leeway=issuer.leeway,
             options={"require": ["exp", "aud", "iss"]},
         )
-        return _name(claims, issuer), _groups(claims, issuer)
+        return Proven(_name(claims, issuer), _groups(claims, issuer))
 
 
 def _name(claims: dict[str, Any], issuer: Oidc) -> str:
