@@ -337,6 +337,7 @@ class PostgresStand(Stand):
             if name not in own:
                 self._run(f'DROP ROLE "{name}"')
         for one in own:
+            self._run(f'ALTER ROLE "{one}" INHERIT NOBYPASSRLS NOCREATEROLE')
             for other in own - {one}:
                 self._run(f'REVOKE "{one}" FROM "{other}"')
 

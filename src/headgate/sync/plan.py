@@ -197,7 +197,7 @@ class _Draft:
             excess.setdefault(who, {}).update(gained)
         if not excess:
             return False
-        found = _culprits(excess, self.after.wide, set(self.add), self.remove, self.able)
+        found = _culprits(excess, self.after.acting, set(self.add), self.remove, self.able)
         for fact, who in found.items():
             self._refuse(fact, f"it would allow what the source does not: to {who}")
         return True

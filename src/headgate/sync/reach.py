@@ -23,23 +23,44 @@ class Reach:
     ) -> None:
         self.facts, self.around = facts, around
         self.wide = facts.changed(around.facts) if around.facts.all else facts
+        self.acting = self.wide.changed(around.acts) if around.acts else self.wide
         self.proxies = around.proxies or ()
         owners = {proxy.owner for proxy in self.proxies if proxy.owner is not None}
         self.all = effective(self.wide, semantics, inventory, owners | around.above)
+        if around.acts:
+            self._act(semantics, inventory)
         # A view asks its owner for no use of a schema.
         ungated = msgspec.structs.replace(semantics, gates={})
         self.raw = effective(self.wide, ungated, inventory, owners) if owners else {}
 
+    def _act(self, semantics: Semantics, inventory: Facts | None) -> None:
+        """Add what users may do as others: with the others' rights alone, but in the catalogs that they themselves may enter."""
+        others = {user: self.may_be(user) - self.wide.closure(user) for user in self.acting.users}
+        inside = {
+            what: tuple(use for use in uses if use != actions.USE_CATALOG)
+            for what, uses in semantics.gates.items()
+        }
+        entered = msgspec.structs.replace(semantics, gates=inside)
+        acts = effective(self.wide, entered, inventory, frozenset().union(*others.values()))
+        for user, roles in others.items():
+            open = {object.path for object, action in self.all.get(user, ()) if action == actions.USE_CATALOG}
+            gained = frozenset(
+                access
+                for role in roles
+                for access in acts[role]
+                if access[1] != actions.USE_CATALOG and (not semantics.gates or access[0].path[:1] in open)
+            )
+            self.all[user] = self.all.get(user, _NOTHING) | gained
+
     @cached_property
     def users(self) -> Effective:
         """By everybody who can enter and whom anything binds."""
-        return {
-            u: may for u, may in self.all.items() if u in self.wide.users and u not in self.around.unbound
-        }
+        entering = self.acting.users - self.around.unbound
+        return {user: may for user, may in self.all.items() if user in entering}
 
     def may_be(self, user: Principal) -> frozenset[Principal]:
         """Everybody as whom a user can act."""
-        return self.wide.closure(user)
+        return self.acting.closure(user)
 
     def meets(self, rule: RowFilter | Mask, user: Principal) -> bool:
         """Whether a rule holds for a user: whoever can act as one whom it is for meets it, only its own exempt do not."""

@@ -8,7 +8,7 @@ of it counts when a push is judged.
 import msgspec
 
 from headgate.sync.effective import Access
-from headgate.sync.facts import Facts, Principal, Securable
+from headgate.sync.facts import Facts, Member, Principal, Securable
 
 
 class Proxy(msgspec.Struct, frozen=True):
@@ -35,7 +35,9 @@ class Surroundings(msgspec.Struct, frozen=True):
     """What counts beside the facts of a target. A system that declares none is judged by its facts alone."""
 
     facts: Facts = Facts()
-    """Memberships by which one can act as another, and grants on what is not managed or not there yet."""
+    """Memberships that give what they are of, and grants on what is not managed or not there yet."""
+    acts: frozenset[Member] = frozenset()
+    """Memberships by which one can act as another, with the other's rights instead of one's own."""
     above: frozenset[Principal] = frozenset()
     """Whom no row filter binds: a push grants them nothing."""
     closed: frozenset[Principal] = frozenset()

@@ -17,7 +17,8 @@ from headgate.sync.surroundings import Part, Proxy, Surroundings
 _T = ObjectType
 _ROLES = "SELECT oid, rolname, rolcanlogin, rolsuper, rolbypassrls, rolcreaterole FROM pg_roles"
 _MEMBERS = """
-SELECT a.roleid, a.member, coalesce((to_jsonb(a) ->> 'inherit_option')::bool, m.rolinherit)
+SELECT a.roleid, a.member, coalesce((to_jsonb(a) ->> 'inherit_option')::bool, m.rolinherit),
+  a.admin_option OR coalesce((to_jsonb(a) ->> 'set_option')::bool, true)
 FROM pg_auth_members a JOIN pg_roles m ON m.oid = a.member"""
 _SCHEMAS = """
 SELECT n.oid, n.nspname, n.nspowner, n.nspacl FROM pg_namespace n
@@ -54,6 +55,7 @@ class Sight:
         self.facts: set[Fact] = {Present(self.catalog), Known(PUBLIC, everyone=True)}
         self.latent: set[Fact] = set()
         """What counts and is not carried anywhere."""
+        self.acts: set[Member] = set()
         self.notes: list[str] = []
         self.who: dict[int, Principal] = {0: PUBLIC}
         """Everybody who is modelled."""
@@ -80,10 +82,11 @@ class Sight:
             for parent, child, partition in self._rows(_PARTS)
             if parent in relations and child in relations
         ]
-        latent = Facts(self.latent)
-        unbound = {user for user in latent.users if latent.closure(user) & self.superusers}
+        latent, acting = Facts(self.latent), Facts(self.latent | self.acts)
+        unbound = {user for user in acting.users if acting.closure(user) & self.superusers}
         around = Surroundings(
             latent,
+            frozenset(self.acts),
             frozenset(self.above),
             frozenset(self.closed),
             frozenset(unbound | self.superusers),
@@ -122,9 +125,12 @@ class Sight:
 
     def _members(self) -> None:
         everybody = self.who | self.others
-        for of_, who, inherits in self._rows(_MEMBERS):
+        for of_, who, inherits, acts in self._rows(_MEMBERS):
             role, member = everybody[of_], everybody[who]
-            self.latent.add(Member(role, member))
+            if inherits:
+                self.latent.add(Member(role, member))
+            if acts:
+                self.acts.add(Member(role, member))
             if member in self.superusers or who not in self.who:
                 continue
             if of_ not in self.who:
