@@ -102,12 +102,13 @@ def gained_by_others_rights(
     itself lets somebody use is theirs to use.
     """
     found: dict[Principal, dict[Access, Principal]] = defaultdict(dict)
-    for user in after.users:
+    bound_owners = [p for p in after.proxies if p.owner is not None and p.owner not in after.around.unbound]
+    gains = {proxy: new for proxy in bound_owners if (new := _newly(proxy, before, after))}
+    for user in after.users if gains else ():
         for proxy in after.used(user, allowed.get(user, _NOTHING)):
-            if proxy.owner is not None and proxy.owner not in after.around.unbound:
-                new = _newly(proxy, before, after)
-                if new and not _all_seen(proxy, after, bound.get(user, _NOTHING)):
-                    found[proxy.owner].update(dict.fromkeys(new, user))
+            if proxy in gains and not _all_seen(proxy, after, bound.get(user, _NOTHING)):
+                assert proxy.owner is not None
+                found[proxy.owner].update(dict.fromkeys(gains[proxy], user))
     for free in after.around.above - after.around.unbound:
         new = {a for a in after.all[free] - before.all.get(free, _NOTHING) if a[1] not in actions.GATES}
         if new:
