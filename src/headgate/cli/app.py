@@ -16,6 +16,7 @@ from headgate.cli import (
     governance,
     grants,
     group,
+    key,
     lens,
     metalake,
     owner,
@@ -48,7 +49,7 @@ for _noun in (token, metalake, catalog, schema, table, user, group, role):
     app.add_typer(_noun.app)
 app.add_typer(grants.grant)
 app.add_typer(grants.revoke)
-for _noun in (owner, tag, policy, audit, sync, lens):
+for _noun in (owner, tag, policy, key, audit, sync, lens):
     app.add_typer(_noun.app)
 decisions.register(app)
 governance.register(app)

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from headgate.decide.authority import Authority, Caller, Node
 from headgate.decide.clauses import Bound, Chosen, Clause, TableRules, rules_of
+from headgate.decide.mask_keys import is_shared, writes
 from headgate.decide.people import Person, person, request_of
 from headgate.decide.rules import decided
 from headgate.decide.shape import Shape, without
@@ -134,7 +135,7 @@ def lens(authority: Authority, caller: Caller, table: Node, shape: Shape, now: d
         return kept.verdict
     rules = rules_of(authority, table, shape)
     who = person(authority, caller)
-    verdict = _by_answers(rules, who, caller.identity, now)
+    verdict = _unguessed(authority, caller, table, _by_answers(rules, who, caller.identity, now))
     authority.remember(key, _Timed(verdict, *_constant(rules, now)))
     return verdict
 
@@ -143,8 +144,28 @@ def fresh(authority: Authority, caller: Caller, table: Node, shape: Shape, now: 
     """As `lens`, worked out anew from rules that were kept."""
     rules = rules_of(authority, table, shape)
     who = person(authority, caller)
-    bits = binding(rules, who, caller.identity.purpose, now)
-    return decide(rules, bits, request_of(who, caller.identity, now), doubtful(rules, who))
+    bits, request = binding(rules, who, caller.identity.purpose, now), request_of(who, caller.identity, now)
+    return _unguessed(authority, caller, table, decide(rules, bits, request, doubtful(rules, who)))
+
+
+def _unguessed(authority: Authority, caller: Caller, table: Node, verdict: LensVerdict) -> LensVerdict:
+    """INVARIANT: nobody is shown tokens of what they may have written themselves, under a key that hides other tables too."""
+    if verdict.lens is None:
+        return verdict
+    shared = {
+        mask.column.field_id
+        for mask in verdict.lens.masks
+        if mask.name == "token" and is_shared(authority, table, str(mask.args[0]))
+    }
+    if not shared or not writes(authority, caller, table):
+        return verdict
+    named = tuple(
+        part.policy
+        for part in verdict.parts
+        if any(mask.column.field_id in shared and mask.name == "token" for mask in part.masks)
+    )
+    why = "its key hides other tables too, and you may write this one: its tokens would tell what they hide"
+    return LensVerdict(None, (), (Denial(named, why),))
 
 
 def binding(rules: TableRules, who: Person, purpose: str | None, now: dt.datetime) -> int:

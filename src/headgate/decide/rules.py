@@ -107,6 +107,17 @@ class Parsed:
         return bool(every) and all(len(path) == 1 and path[0] in self.aliases for path in every)
 
     @cached_property
+    def keys(self) -> frozenset[str]:
+        """The keys that its masks name."""
+        return frozenset(
+            str(arg.value)
+            for _, mask in self.mask
+            if isinstance(mask, Call) and mask.op == "mask:token"
+            for arg in mask.args
+            if isinstance(arg, Literal)
+        )
+
+    @cached_property
     def named(self) -> frozenset[Path]:
         """The columns that it names itself, without those behind aliases."""
         names = {name.parts for e in (self.rows, *(m for _, m in self.mask)) if e for name in _names(e)}

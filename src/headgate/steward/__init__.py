@@ -26,6 +26,7 @@ from headgate.steward.labels import Fields
 from headgate.steward.leaves import Leaves
 from headgate.steward.lens_care import LensCare
 from headgate.steward.lenses import Lenses
+from headgate.steward.mask_keys import MaskKeys
 from headgate.steward.metalakes import Metalakes
 from headgate.steward.models import Models
 from headgate.steward.outlook import Outlook
@@ -99,6 +100,7 @@ class Steward:
         self.questions = Questions(self.kernel)
         self.history = History(self.kernel)
         self.tags = Tags(self.kernel, self._columns)
+        self.mask_keys = MaskKeys(self.kernel)
         self.governance = Governance(self.kernel, self.shapes)
         self.outlook = Outlook(self.kernel, self.governance, self.shapes)
         self.policies = Policies(self.kernel, self._columns, self.governance)

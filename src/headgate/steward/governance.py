@@ -28,6 +28,7 @@ from headgate.model.principals import Identity, PrincipalKind
 from headgate.model.privileges import Privilege
 from headgate.steward.findings import examine
 from headgate.steward.kernel import Kernel
+from headgate.steward.mask_keys import take
 from headgate.steward.ownership import created
 from headgate.steward.permits import Permit
 from headgate.steward.shapes import Shapes, tables_below
@@ -289,6 +290,7 @@ class Governance:
             for edit, permit in zip(edits, permits, strict=True):
                 if edit.after is not None:
                     self._may_restrict(identity, now, edit.after)
+                    take(tx, now, identity, top.id, ready(edit.after).keys, edit.id)
                 self._make(tx, now, permit, edit)
 
     def _permit(self, identity: Identity, metalake: ObjectRef, authority: Authority, edit: Edit) -> Permit:

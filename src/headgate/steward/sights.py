@@ -26,7 +26,7 @@ from headgate.planning import Veil, Within
 from headgate.steward.lenses import Seen, decide, veil_of
 from headgate.steward.modes import COPY, LAZY, ORIGINALS, PARTITIONS, STATISTICS
 from headgate.steward.shapes import Shapes, catalog_of, place
-from headgate.store import Store, keys
+from headgate.store import Store, keys, mask_keys
 
 Json = dict[str, Any]
 
@@ -137,10 +137,11 @@ class Sights:
 
     def of(self, table: Node, seen: Seen, document: Document, adapter: IcebergCatalog) -> Sight:
         """The sight of a restricted lens over a document, or a refusal if it cannot be enforced."""
-        key = (table.id, seen.lens.id, seen.shape.key)
+        pools = self._pools(table, seen)
+        key = (table.id, seen.lens.id, seen.shape.key, *pools.items())
         kept = self._kept.get(key)
         if kept is None:
-            kept = (_veil(seen), self._lowered(table, seen))
+            kept = (_veil(seen), self._lowered(table, seen, pools))
             self._kept[key] = kept
             while len(self._kept) > _MOST:
                 self._kept.popitem(last=False)
@@ -170,11 +171,11 @@ class Sights:
             return None
         return self.of(table, Seen(verdict.lens, shape), document, adapter)
 
-    def _lowered(self, table: Node, seen: Seen) -> LensSql:
+    def _lowered(self, table: Node, seen: Seen, pools: dict[str, str]) -> LensSql:
         lens, schema = seen.lens, seen.shape.schema
         try:
             return lens_sql(
-                lens.id, schema, lens.shown(schema), lens.masks, lens.rows, self._secrets(table, seen)
+                lens.id, schema, lens.shown(schema), lens.masks, lens.rows, self._secrets(table, seen, pools)
             )
         except LoweringError as error:
             # Not for the caller: it may name a column that they must not know of.
@@ -185,17 +186,23 @@ class Sights:
                 about=ObjectType.TABLE,
             ) from None
 
-    def _secrets(self, table: Node, seen: Seen) -> Secrets:
+    def _pools(self, table: Node, seen: Seen) -> dict[str, str]:
+        """Whose tables give the same tokens as this one, for each key of the lens: its owner's, or those of all who joined."""
+        named = {str(mask.args[0]) for mask in seen.lens.masks if mask.name == "token"}
+        if not named:
+            return {}
+        with self.store.read() as read:
+            return mask_keys.pools(read, table.metalake, table.id, table.owner, named)
+
+    def _secrets(self, table: Node, seen: Seen, pools: dict[str, str]) -> Secrets:
         """The secrets of a lens: made by the server, kept in its store, never told."""
-        masks = seen.lens.masks
-        named = {str(mask.args[0]) for mask in masks if mask.name == "token"}
-        used = {mask.name for mask in masks}
+        used = {mask.name for mask in seen.lens.masks}
 
         def key(use: keys.Use, *of: int | str) -> bytes:
             return keys.key(self.store, use, *of)
 
         return Secrets(
-            {name: key(keys.Use.PSEUDONYMS, table.metalake, name) for name in sorted(named)},
+            {name: key(keys.Use.PSEUDONYMS, table.metalake, pool, name) for name, pool in pools.items()},
             salt=key(keys.Use.QUERY_LOCAL, table.id, seen.lens.id) if "sha256_query_local" in used else b"",
             noise=key(keys.Use.NOISE, table.id) if "noisy" in used else b"",
             order=key(keys.Use.ORDER, table.id),

@@ -291,6 +291,16 @@ keys = Table(
     comment="Secrets that the server made for itself and that all its processes share",
 )
 
+mask_key_owners = Table(
+    "mask_key_owners",
+    metadata,
+    Column("metalake", Id, primary_key=True, autoincrement=False),
+    Column("name", Name, primary_key=True),
+    Column("owner", Id, primary_key=True, autoincrement=False),
+    Column("pool", String(32), nullable=False),
+    comment="Owners whose tables share the tokens of a mask's key, and which key they share",
+)
+
 audit = Table(
     "audit",
     metadata,
