@@ -43,7 +43,9 @@ def test_sources_of_other_formats(lake: Lake, file_format: str) -> None:
     table, rows = evolved(lake, 2, file_format=file_format)
     seen = view(lake.document(table), **STRICT)
     governed = lake.through(table, seen)
-    assert {copy.source.path.rsplit(".", 1)[-1] for copy in governed.copies} == {file_format}
+    assert {path.rsplit(".", 1)[-1] for copy in governed.copies for path in copy.source.paths} == {
+        file_format
+    }
     assert_seen(governed, expected(seen, rows))
 
 
