@@ -98,8 +98,8 @@ class Sight:
 
     @cached_property
     def shape(self) -> str:
-        """A digest over what governed manifests depend on besides files: the columns seen, the partitioning, and
-        whether they may name files of the table itself."""
+        """A digest over what governed manifests depend on besides files: the columns seen, the partitioning, how
+        copies lie, and whether they may name files of the table itself."""
         specs = governed_specs(self.metadata, self.sql.outline)
         columns, arrangement = self.sql.outline.schema.to_json(), self.arrangement.value
         named = (self.copies_originals, self.veil.by_statistics)
