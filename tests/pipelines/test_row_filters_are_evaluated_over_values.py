@@ -3,9 +3,13 @@
 import uuid
 from typing import Any
 
+import pyarrow as pa
 import pytest
+from pyiceberg.catalog.sql import SqlCatalog
+from pyiceberg.schema import Schema
+from pyiceberg.types import LongType, NestedField, UUIDType
 
-from tests.pipelines.lake import Lake, expected, view
+from tests.pipelines.lake import STORAGE, Lake, expected, view
 
 pytestmark = [
     pytest.mark.spark,
@@ -85,3 +89,31 @@ def test_filters_over_uuids(lake: Lake, partitioned: str) -> None:
         assert [row[1] for row in lake.through(table, seen).in_pyiceberg()] == [
             row[1] for row in expected(seen, rows)
         ], text
+
+
+class Foreign(Lake):
+    """A lake whose tables another writer made: they are named by where their documents lie."""
+
+    def document(self, table: str) -> dict[str, Any]:
+        return STORAGE.read(table)
+
+
+def test_filters_over_uuids_of_another_writer(lake: Lake) -> None:
+    """Other writers keep other statistics and dictionaries, which Iceberg for Java does not compare with uuids."""
+    folder = lake.folder / "foreign"
+    folder.mkdir()
+    catalog = SqlCatalog("foreign", uri=f"sqlite:///{folder}/c.db", warehouse=f"file://{folder}")
+    catalog.create_namespace("s")
+    fields = NestedField(1, "id", LongType()), NestedField(2, "u", UUIDType())
+    table = catalog.create_table("s.t", Schema(*fields))
+    cells = pa.array([uuid.UUID(text).bytes for text in IDS], pa.binary(16)).cast(pa.uuid())
+    table.append(pa.table([pa.array(range(16), pa.int64()), cells], schema=table.schema().as_arrow()))
+    foreign = Foreign(lake.spark, lake.folder)
+    for text, ids in (
+        (f"u = UUID '{IDS[5]}'", [5]),
+        (f"u IN (UUID '{IDS[1]}', UUID '{IDS[14]}')", [1, 14]),
+        (f"NOT (u = UUID '{IDS[5]}') AND id < 7", [0, 1, 2, 3, 4, 6]),
+    ):
+        seen = view(foreign.document(table.metadata_location), rows=text)
+        governed = foreign.through(table.metadata_location, seen)
+        assert sorted(row[1] for row in governed.in_spark()) == ids, text
