@@ -12,6 +12,7 @@ from headgate.catalogs.iceberg.storage import GuardedIO, Storage
 from headgate.catalogs.openings import Openings
 from headgate.catalogs.rest import RestIceberg
 from headgate.model.errors import Forbidden, IllegalArgument
+from headgate.store import Store
 from tests.openings import opened
 
 SECRET = "not for you"
@@ -150,7 +151,7 @@ def test_whatever_a_path_is_made_of_it_stays_inside(
         "",
     ],
 )
-def test_no_address_is_reached_that_was_not_listed(address: str) -> None:
+def test_no_address_is_reached_that_was_not_listed(address: str, store: Store) -> None:
     some = opened(hosts=("example.com:9000",))
     for openings in (Openings(), some):
         assert not openings.reaches(address)
@@ -158,9 +159,14 @@ def test_no_address_is_reached_that_was_not_listed(address: str) -> None:
             openings.check_url("property 'uri'", address)
         assert "'hosts'" in str(refused.value)
     with pytest.raises(IllegalArgument):
-        RestIceberg({"uri": address}, some)
+        RestIceberg(store, "lake/fed", {"uri": address}, some)
     with pytest.raises(IllegalArgument):
-        RestIceberg({"uri": "http://example.com:9000", "oauth2-server-uri": address or "x"}, some)
+        RestIceberg(
+            store,
+            "lake/fed",
+            {"uri": "http://example.com:9000", "oauth2-server-uri": address or "x"},
+            some,
+        )
 
 
 def test_a_listed_host_is_reached_at_its_port_or_at_any() -> None:
