@@ -12,10 +12,13 @@ import pyarrow as pa
 from pyiceberg.catalog.noop import NoopCatalog
 from pyiceberg.expressions import EqualTo
 from pyiceberg.table import Table
+from sqlalchemy import insert
 
 from headgate.catalogs.iceberg.descriptions import parsed
+from headgate.model.objects import ObjectRef, ObjectType
 from headgate.steward import Steward
-from headgate.store import Store
+from headgate.store import Store, keys
+from headgate.store import tables as t
 from tests.conftest import in_process
 from tests.doors.governed import READ
 from tests.doors.settled import LAKE, done, give, securable, settle
@@ -277,10 +280,21 @@ def _twin(number: int, world: World, folder: Path) -> Iterator[Twin]:
             stand.steward.scans.patience = 60
             twin = Twin(number, world, stand)
             twin.make()
+            _same_order(steward)
             yield twin
     finally:
         steward.close()
         store.close()
+
+
+def _same_order(steward: Steward) -> None:
+    """Both servers order the rows of copies with one secret, so that the order itself is compared."""
+    table = steward.kernel.authority().find(ObjectRef("lake", ObjectType.TABLE, ("cat", "s", "t")))
+    assert table is not None
+    with steward.kernel.store.append() as connection:
+        name = f"{keys.Use.ORDER}|{table.id}"
+        connection.execute(insert(t.keys).values(name=name, value=b"the same secret for both twins.."))
+    assert keys.key(steward.kernel.store, keys.Use.ORDER, table.id).startswith(b"the same secret")
 
 
 _TIMES: Final = frozenset({"timestamp-ms", "last-updated-ms", "createTime", "lastModifiedTime", "made_current_at", "committed_at"})  # fmt: skip
