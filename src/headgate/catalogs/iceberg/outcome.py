@@ -40,15 +40,22 @@ def check(base: Json, after: Json) -> None:
         validity.order(order["fields"], current)
         if reshaped and base["schemas"]:
             _evolved(base, after, fresh["schemas"], current)
-    _rolled_back(base, after)
+    if not any(one["snapshot-id"] == after.get("current-snapshot-id") for one in fresh["snapshots"]):
+        _rolled_back(base, after)
     before = base.get("properties", {})
     validity.properties({k: v for k, v in after["properties"].items() if before.get(k) != v})
     validity.parsed(_reduced(after, fresh, reshaped=reshaped))
 
 
 def _fresh(before: list[Json] | None, after: list[Json] | None) -> list[Json]:
-    known = {id(entry) for entry in before or ()}
-    return [entry for entry in after or () if id(entry) not in known]
+    """The entries that a commit added. Entries keep their order and new ones come last."""
+    if not before or not after:
+        return after or []
+    if len(after) >= len(before) and after[len(before) - 1] is before[-1]:
+        # Nothing was taken out, else the last of before would stand further ahead.
+        return after[len(before) :]
+    known = {id(entry) for entry in before}
+    return [entry for entry in after if id(entry) not in known]
 
 
 def _changed(key: str, base: Json, after: Json) -> bool:
@@ -97,6 +104,7 @@ def _rolled_back(base: Json, after: Json) -> None:
     if id is None or id == base.get("current-snapshot-id"):
         return
     snapshot = next((s for s in base.get("snapshots") or () if s["snapshot-id"] == id), None)
+    # What was written with a schema that is gone, or with that of today, is not in question.
     written = None if snapshot is None else snapshot.get("schema-id")
     then = next((s for s in after["schemas"] if s["schema-id"] == written), None)
     if then is None or written == after["current-schema-id"]:
@@ -114,6 +122,12 @@ def _rolled_back(base: Json, after: Json) -> None:
             raise IllegalArgument(f"the columns of snapshot {id} do not fit those of the table today")
 
 
+def _current(after: Json) -> list[Json]:
+    id = after.get("current-snapshot-id")
+    found = next((one for one in reversed(after["snapshots"]) if one["snapshot-id"] == id), None)
+    return [] if found is None else [found]
+
+
 def _reduced(after: Json, fresh: dict[str, list[Json]], *, reshaped: bool) -> Json:
     """The document with what is new and what that rests on, for pyiceberg to read."""
     reduced = {**after, "metadata-log": [], "snapshot-log": after.get("snapshot-log", [])[-2:]}
@@ -123,7 +137,7 @@ def _reduced(after: Json, fresh: dict[str, list[Json]], *, reshaped: bool) -> Js
         "schemas": [standing],
         "partition-specs": [_find(after, "partition-specs", "spec-id", "default-spec-id")],
         "sort-orders": [_find(after, "sort-orders", "order-id", "default-sort-order-id")],
-        "snapshots": [s for s in after["snapshots"] if s["snapshot-id"] == after.get("current-snapshot-id")],
+        "snapshots": _current(after),
     }
     for key, added in fresh.items():
         if key in after:
