@@ -480,7 +480,7 @@ class MariaDBStand(Stand):
                 cursor.execute(statement)
             return True
         except pymysql.OperationalError as error:
-            if error.args[0] not in (1142, 1143, 1044, 1370):
+            if error.args[0] not in (1142, 1143, 1044, 1370, 1356):
                 raise
             return False
         finally:

@@ -155,13 +155,16 @@ def test_a_view_does_not_begin_to_show_what_its_definer_is_granted(
 def test_who_may_enter_as_another_gains_nothing_from_what_is_pushed_to_them(
     maria: MariaDBStand, journal: Journal
 ) -> None:
-    maria._run("GRANT PROXY ON 'ann'@'%' TO 'cy'@'%'")
+    maria._run(
+        "INSERT INTO mysql.proxies_priv (Host, User, Proxied_host, Proxied_user, With_grant, Grantor, Timestamp)"
+        " VALUES ('%', 'cy', '%', 'ann', 0, '', now())"
+    )
     try:
         result = maria.connector.push(snapshot(POLICY), Mode.MERGE, maria.names, journal)
         assert "user:cy@%" in "; ".join(i.detail for i in result.items if i.outcome is Outcome.WIDENS)
         assert not maria.may(ANN, TABLES[0], "table.read")
     finally:
-        maria._run("REVOKE PROXY ON 'ann'@'%' FROM 'cy'@'%'")
+        maria._run("DELETE FROM mysql.proxies_priv WHERE User = 'cy'")
 
 
 def test_names_that_are_too_long_are_refused_and_not_cut_off(maria: MariaDBStand) -> None:
