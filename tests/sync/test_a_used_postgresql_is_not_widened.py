@@ -136,6 +136,7 @@ def test_members_that_only_the_target_knows_gain_nothing_from_a_role(
     pg: PostgresStand, journal: Journal, option: str
 ) -> None:
     temp = pg.login("temp", option)
+    pg.run(f'GRANT CONNECT ON DATABASE "{pg.database}" TO "{temp}"')
     pg.run(f'CREATE ROLE "reader_{pg.mark}"')
     pg.run(f'GRANT "reader_{pg.mark}" TO "{temp}"')
     result = push(pg, by_role(ANN), journal)
@@ -148,6 +149,7 @@ def test_members_of_a_login_role_gain_nothing_from_what_is_pushed_to_it(
     pg: PostgresStand, journal: Journal, option: str
 ) -> None:
     temp = pg.login("temp", option)
+    pg.run(f'GRANT CONNECT ON DATABASE "{pg.database}" TO "{temp}"')
     pg.run(f'GRANT "{pg.own(ANN).name}" TO "{temp}"')
     result = push(pg, directly(ANN, BOB), journal)
     assert f"user:{temp}" in withheld(result)
