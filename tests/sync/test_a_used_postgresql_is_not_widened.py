@@ -258,8 +258,8 @@ def test_a_view_does_not_begin_to_show_what_its_owner_is_granted(pg: PostgresSta
     bob, cy = pg.own(BOB).name, pg.own(CY).name
     pg.run("CREATE VIEW sales.peek AS SELECT x, y FROM sales.orders")
     pg.run(f'ALTER VIEW sales.peek OWNER TO "{bob}"')
-    pg.run(f'GRANT CONNECT ON DATABASE "{pg.database}" TO "{cy}"')
-    pg.run(f'GRANT USAGE ON SCHEMA sales TO "{cy}"')
+    pg.run(f'GRANT CONNECT ON DATABASE "{pg.database}" TO "{cy}", "{bob}"')
+    pg.run(f'GRANT USAGE ON SCHEMA sales TO "{cy}", "{bob}"')
     pg.run(f'GRANT SELECT ON sales.peek TO "{cy}"')
     assert orders(pg, CY, "sales.peek") == []
     result = push(pg, directly(BOB), journal)
@@ -272,8 +272,8 @@ def test_a_view_over_a_view_does_not_begin_to_show_either(pg: PostgresStand, jou
     pg.run("CREATE VIEW sales.inner_peek AS SELECT x, y FROM sales.orders")
     pg.run("CREATE VIEW sales.peek AS SELECT x, y FROM sales.inner_peek")
     pg.run(f'ALTER VIEW sales.inner_peek OWNER TO "{bob}"')
-    pg.run(f'GRANT CONNECT ON DATABASE "{pg.database}" TO "{cy}"')
-    pg.run(f'GRANT USAGE ON SCHEMA sales TO "{cy}"')
+    pg.run(f'GRANT CONNECT ON DATABASE "{pg.database}" TO "{cy}", "{bob}"')
+    pg.run(f'GRANT USAGE ON SCHEMA sales TO "{cy}", "{bob}"')
     pg.run(f'GRANT SELECT ON sales.peek TO "{cy}"')
     push(pg, directly(BOB), journal)
     assert orders(pg, CY, "sales.peek") == []
@@ -304,8 +304,8 @@ def test_a_function_of_a_definer_does_not_begin_to_show_what_the_definer_is_gran
         " BEGIN ATOMIC SELECT sum(x) FROM sales.orders; END"
     )
     pg.run(f'ALTER FUNCTION sales.peek() OWNER TO "{bob}"')
-    pg.run(f'GRANT CONNECT ON DATABASE "{pg.database}" TO "{cy}"')
-    pg.run(f'GRANT USAGE ON SCHEMA sales TO "{cy}"')
+    pg.run(f'GRANT CONNECT ON DATABASE "{pg.database}" TO "{cy}", "{bob}"')
+    pg.run(f'GRANT USAGE ON SCHEMA sales TO "{cy}", "{bob}"')
     result = push(pg, directly(BOB), journal)
     assert not sees(pg, cy, (), ("sales.peek()",))
     assert f"user:{cy}" in withheld(result)
