@@ -302,11 +302,11 @@ def _build(
         if policy is None:
             clauses.append(_unreadable(rule, name, on, shape, wrong, standing))
             continue
-        if unknown:
-            clauses.append(_stray(rule, name, on, policy, shape, standing, unknown))
         outcome = _clause(rule, name, on, policy, shape, tags, groups, known, standing)
         if isinstance(outcome, Clause):
             clauses.append(outcome)
+            if unknown:
+                clauses.append(_stray(rule, name, on, policy, shape, standing, unknown))
         else:
             skipped.append(Skipped(rule.id, name, on, outcome))
     return TableRules(shape, tuple(clauses), tuple(skipped))
