@@ -231,11 +231,16 @@ class Storage:
             raise _unreachable(error) from error
 
     def holds_files(self, folder: str) -> bool:
-        """Whether there is anything in a folder."""
+        """Whether there is any file below a place; empty folders that a discarded file left behind do not count."""
         scheme, netloc, path = PyArrowFileIO.parse_location(folder)
         try:
-            selector = FileSelector(path, allow_not_found=True)
-            return bool(self.io.fs_by_scheme(scheme, netloc).get_file_info(selector))
+            files = self.io.fs_by_scheme(scheme, netloc)
+            for recursive in (False, True):
+                selector = FileSelector(path, allow_not_found=True, recursive=recursive)
+                found = files.get_file_info(selector)
+                if not found or any(info.type == FileType.File for info in found):
+                    return bool(found)
+            return False
         except OSError as error:
             raise _unreachable(error) from error
 
