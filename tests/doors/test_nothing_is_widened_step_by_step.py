@@ -65,7 +65,7 @@ def test_no_tag_is_lost_while_the_table_is_denied(api: Api) -> None:
     give(api, "ann", "author", securable("metalake", "lake", "create_policy", "apply_tag"))
     before = sees(api, "ann")
     for denied in ("ann", "admin"):
-        deny = f"policy: veil\non: lake.cat.s.customers\nto: [user:ann]\ndeny: true\n"
+        deny = "policy: veil\non: lake.cat.s.customers\nto: [user:ann]\ndeny: true\n"
         applied(api, deny, user=denied, whole=False)
         api("ann", "POST", f"{LAKE}/objects/table/cat.s.customers/tags", {"tagsToRemove": ["pii"]})
         done(api(denied, "DELETE", f"{LAKE}/policies/veil"))
