@@ -229,6 +229,7 @@ _NEW = "what it makes is new, and nobody has seen any of it before"
 _ASKS = "asks, and changes nothing"
 _DATA = "changes rows of a table or what is kept about them; who sees a part of it is refused, elsewhere and for all doors"
 _SYNC = "is for owners of the metalake and service admins, and writes by the same kernel"
+_KEYS = "changes which tables share tokens, and neither who sees a column masked nor how"
 _GONE = "what is dropped is seen by nobody"
 
 ENTRIES: dict[tuple[str, str], Maker | str] = {
@@ -343,6 +344,8 @@ ENTRIES: dict[tuple[str, str], Maker | str] = {
     ("POST", "/api/headgate/sync/resume"): _SYNC,
     ("POST", "/api/headgate/sync/undo"): _SYNC,
     ("POST", "/api/headgate/sync/in-step"): _SYNC,
+    ("POST", "/api/headgate/keys/{key}/join"): _KEYS,
+    ("POST", "/api/headgate/keys/{key}/leave"): _KEYS,
     ("POST", "/api/headgate/lenses/warm"): "makes copies of what is seen already",
     ("POST", "/api/headgate/lenses/gc"): "removes copies that nobody sees",
 }  # fmt: skip

@@ -184,15 +184,21 @@ class World:
             return
         mine = [id for id in before.policies if allowed(before, me, Op.ALTER_POLICY, before.objects[id])]
         without = before.applied([c.PolicySet(id, None) for id in mine], before.revision)
+        # Nor what they could see by lifting their own policies, at once or some steps later.
+        lifted = [id for id in after.policies if id in mine or id not in before.policies]
+        at_last = after.applied([c.PolicySet(id, None) for id in lifted], after.revision)
         now = self.shapes(after)
         for table, shape in shapes.items():
             if table not in now:
                 continue
             for around in circumstances(user):
+                at_most = sight(without, table, shape, *around)
+                assert not more(at_most, sight(at_last, table, now[table], *around), shape), (
+                    f"{user} sees more of {after.ref(after.objects[table]).full_name} later: {what}"
+                )
                 will = sight(after, table, now[table], *around)
                 if not more(sight(before, table, shape, *around), will, shape):
                     continue
-                at_most = sight(without, table, shape, *around)
                 assert not more(at_most, will, shape), (
                     f"{user} sees more of {after.ref(after.objects[table]).full_name} ({around}): {what}: {will}"
                 )

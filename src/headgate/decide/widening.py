@@ -9,6 +9,7 @@ INVARIANT: what cannot be shown to be no more counts as more.
 import datetime as dt
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Final
 
 from headgate.decide.clauses import Clause, TableRules
@@ -54,7 +55,8 @@ def wider(
 ) -> Iterator[More]:
     """What `after` shows more than `before`, once for every circumstance in which it does.
 
-    What the person would see without the policies that they may change themselves is no more either.
+    What the person would see without the policies that they may change themselves is no more either; but that must not
+    become more: else a change could hide behind such a policy until it is lifted again.
     """
     old, new = _signatures(before), _signatures(after)
     if old == new:
@@ -134,7 +136,6 @@ def _forced(side: Side, on: frozenset[int]) -> Side:
 
 def _compared(before: Side, after: Side, now: dt.datetime, changeable: frozenset[int]) -> Iterator[More]:
     schema = before.rules.shape.schema
-    others = sum(1 << n for n, c in enumerate(before.rules.clauses) if c.id not in changeable)
     clauses = (*before.rules.clauses, *after.rules.clauses)
     named = {purpose for clause in clauses for purpose in clause.parsed.policy.purpose}
     moments = {moment for side in (before, after) for moment in side.rules.moments if moment > now}
@@ -148,20 +149,55 @@ def _compared(before: Side, after: Side, now: dt.datetime, changeable: frozenset
             if bits in seen:
                 continue
             seen.add(bits)
-            asked = _request(before.who, purpose, now)
-            doubts = doubtful(before.rules, before.who)
-            will = decide(
-                after.rules,
-                bits[1],
-                _request(after.who, purpose, now),
-                doubtful(after.rules, after.who),
-            )
-            found = compare(decide(before.rules, bits[0], asked, doubts), will, schema)
-            without = decide(before.rules, bits[0] & others, asked, doubts)
-            if found is None or compare(without, will, schema) is None:
-                continue
-            kept = (c.id for n, c in enumerate(before.rules.clauses) if (bits[0] & others) >> n & 1)
-            yield replace(found, restricting=frozenset(kept))
+            was, will = _Asked(before, bits[0], purpose, now), _Asked(after, bits[1], purpose, now)
+            free = was.without(changeable), will.without(changeable)
+            found = compare(was.verdict, will.verdict, schema)
+            if found is not None and compare(free[0].verdict, will.verdict, schema) is None:
+                found = None
+            found = found or _loosened(*free, schema)
+            if found is not None:
+                yield replace(found, restricting=free[0].ids)
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """Some of the policies on a table, as bits, for a purpose."""
+
+    side: Side
+    bits: int
+    purpose: str | None
+    now: dt.datetime
+
+    @cached_property
+    def verdict(self) -> LensVerdict:
+        rules, who = self.side.rules, self.side.who
+        return decide(rules, self.bits, _request(who, self.purpose, self.now), doubtful(rules, who))
+
+    @property
+    def ids(self) -> frozenset[int]:
+        return frozenset(c.id for n, c in enumerate(self.side.rules.clauses) if self.bits >> n & 1)
+
+    def without(self, ids: frozenset[int]) -> "_Asked":
+        return replace(self, bits=self._bits(self.ids - ids))
+
+    def only(self, id: int) -> "_Asked":
+        return replace(self, bits=self._bits(frozenset({id})))
+
+    def _bits(self, ids: frozenset[int]) -> int:
+        return sum(
+            1 << n for n, c in enumerate(self.side.rules.clauses) if self.bits >> n & 1 and c.id in ids
+        )
+
+
+def _loosened(was: _Asked, will: _Asked, schema: Schema) -> More | None:
+    """What policies that the person may not change would keep less from them.
+
+    Where these deny the table, each is looked at by itself: what one of them denies, its owner may show again.
+    """
+    if was.verdict.lens is not None or will.verdict.lens is not None:
+        return compare(was.verdict, will.verdict, schema)
+    each = (compare(was.only(id).verdict, will.only(id).verdict, schema) for id in sorted(was.ids))
+    return next((more for more in each if more is not None), None)
 
 
 def _request(who: Person, purpose: str | None, now: dt.datetime) -> Request:

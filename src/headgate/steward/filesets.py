@@ -99,7 +99,7 @@ class Filesets(Leaves):
 
         def settle(tx: Write, id: int) -> None:
             if more:
-                self.placing.bring_back(tx, permit, id, list(chosen.values()), None)
+                self.placing.bring_back(tx, permit, id, list(chosen.values()))
             places.claim(tx, id, chosen.values())
 
         try:

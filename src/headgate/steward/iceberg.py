@@ -118,7 +118,8 @@ class Documents:
         with self.kernel.change(permit, owner) as tx, Abandoned(staged):
             object = self._insert(tx, permit, type, name)
             folders, uuid = adapter.own_folders(staged.result), staged.result.metadata.get("table-uuid")
-            if not self.placing.bring_back(tx, permit, object, folders, uuid and str(uuid).lower()):
+            known = uuid and str(uuid).lower()
+            if not self.placing.bring_back(tx, permit, object, folders, known, staged.result.location):
                 for folder in folders:
                     self.placing.check_reserved(folder, own=adapter.schema_folder(()))
             staged.commit(tx, object)

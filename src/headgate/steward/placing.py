@@ -64,10 +64,20 @@ class Placing:
                 hint="it lies in the server's own warehouse, or around it: leave it out",
             )
 
-    def bring_back(self, tx: Write, permit: Permit, object: int, at: Sequence[str], uuid: str | None) -> bool:
+    def bring_back(
+        self,
+        tx: Write,
+        permit: Permit,
+        object: int,
+        at: Sequence[str],
+        uuid: str | None = None,
+        document: str | None = None,
+    ) -> bool:
         """Let a new object be what was dropped at these very places, if that is the permit's owner's to decide.
 
-        It must have lain in this catalog, or in the metalake of which the caller is an owner.
+        INVARIANT: it comes back as it was, and under all that it was under: in the schema that it lay in, whose policies
+        it inherits, and with the document that it had last, whose columns policies name. Only an owner of the metalake,
+        who may change every policy, decides otherwise.
         """
         for place in at:
             row = places.dropped_at(tx, place)
@@ -76,7 +86,9 @@ class Placing:
                 continue
             if former.metalake != permit.node.metalake or former.type is not objects.present(tx, object).type:
                 continue
-            here = former.catalog == catalog_node(permit).id
+            here = former.parent == permit.node.id and (
+                former.document is None or normal(former.document) == normal(document or "")
+            )
             lake = permit.authority.objects[permit.node.metalake]
             if here or allowed(permit.authority, permit.caller, Op.ALTER_METALAKE, lake):
                 dropped.bring_back(tx, former, object)

@@ -176,7 +176,8 @@ class Touched:
     def changeable(self, table: int, who: Person) -> frozenset[int] | None:
         """The policies on a table that the actor may change; None if those are all that can bind them."""
         found = policies_on_the_way(self.before, self.before.objects[table])
-        mine = frozenset(id for id, _ in found if self.may_change(id))
+        later = policies_on_the_way(self.after, self.after.objects[table])
+        mine = frozenset(id for id, _ in (*found, *later) if self.may_change(id))
         return None if all(id in mine or not _may_bind(policy, who) for id, policy in found) else mine
 
 

@@ -31,6 +31,8 @@ class Dropped(msgspec.Struct, frozen=True):
     object: int
     metalake: int
     catalog: int
+    parent: int
+    """The schema that it lay in last."""
     type: ObjectType
     name: str
     """Its name below the metalake, as it was called last."""
@@ -38,6 +40,8 @@ class Dropped(msgspec.Struct, frozen=True):
     labels: list[Label]
     denials: list[tuple[int, int]]
     """Roles, and what they denied on it."""
+    document: str | None
+    """Where its metadata lay last, if that was kept here."""
     at: str
 
 
@@ -50,17 +54,20 @@ def keep(tx: Write, object: int) -> None:
     owner = tx.execute(select(t.owners.c.principal).where(t.owners.c.object == object)).scalar_one_or_none()
     a, g = t.assignments.c, t.role_grants.c
     on = tx.execute(select(a.label, a.field, a.value).where(a.object == object).order_by(a.label, a.field))
+    document = tx.execute(select(t.pointers.c.location).where(t.pointers.c.object == object)).scalar()
     denied = tx.execute(select(g.role, g.deny).where(g.object == object, g.deny != 0).order_by(g.role))
     tx.execute(
         insert(t.dropped_objects).values(
             object=object,
             metalake=row.metalake,
             catalog=catalog,
+            parent=row.parent,
             type=row.type,
             name=name,
             owner=owner,
             labels=msgspec.json.encode([tuple(each) for each in on]),
             denials=msgspec.json.encode([tuple(each) for each in denied]),
+            document=document,
             at=tx.now,
         )
     )
@@ -74,11 +81,13 @@ def get(read: Read, object: int) -> Dropped | None:
         row.object,
         row.metalake,
         row.catalog,
+        row.parent,
         ObjectType(row.type),
         row.name,
         row.owner,
         _labels.decode(row.labels),
         _denials.decode(row.denials),
+        row.document,
         row.at,
     )
 

@@ -186,11 +186,13 @@ dropped_objects = Table(
     Column("object", Id, primary_key=True, autoincrement=False),
     Column("metalake", Id, nullable=False),
     Column("catalog", Id, nullable=False),
+    Column("parent", Id, nullable=False),
     Column("type", String(16), nullable=False),
     Column("name", Text, nullable=False),
     Column("owner", Id),
     Column("labels", LargeBinary, nullable=False),
     Column("denials", LargeBinary, nullable=False),
+    Column("document", Text),
     Column("at", String(32), nullable=False),
     comment="What a dropped object that still has places takes back when it is registered again",
 )

@@ -232,9 +232,8 @@ class Storage:
 
     def holds_files(self, folder: str) -> bool:
         """Whether there is any file below a place; empty folders that a discarded file left behind do not count."""
-        scheme, netloc, path = PyArrowFileIO.parse_location(folder)
+        files, path = self.io.opened(folder)
         try:
-            files = self.io.fs_by_scheme(scheme, netloc)
             for recursive in (False, True):
                 selector = FileSelector(path, allow_not_found=True, recursive=recursive)
                 found = files.get_file_info(selector)

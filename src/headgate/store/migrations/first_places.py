@@ -237,6 +237,7 @@ def _write(
             "object": id,
             "metalake": metalake,
             "catalog": catalog,
+            "parent": known.put.parent,
             "type": known.put.type.value,
             "name": name,
             "owner": known.owner,
