@@ -94,7 +94,27 @@ def test_a_renamed_column_stays_hidden_and_a_dropped_one_denies(api: Api) -> Non
     done(api("admin", "PUT", f"{TABLES}/plain", {"updates": [drop]}))
     answer = api("ann", "GET", f"{TABLES}/plain")
     assert refused(answer)
-    assert "gone" in answer.json()["message"]
+    assert "policy 'hide-ssn'" in answer.json()["message"]
+    assert "column" not in answer.json()["message"], "which one was hidden is nothing for her"
+    events = done(api("admin", "GET", "/api/headgate/audit?metalake=lake&user=ann&allowed=false"))["events"]
+    assert any("column ssn is gone" in str(event["details"]) for event in events)
+
+
+def test_a_policy_that_cannot_be_evaluated_quotes_nothing_to_the_reader(api: Api) -> None:
+    """Its reasons name columns, and may quote what it says."""
+    done(api("admin", "DELETE", f"{TABLES}/customers"))
+    applied(
+        api,
+        HIDE.replace("[group:privacy]", "[user:admin]"),
+        "policy: odd\non: lake.cat.s\nto: [user:ann]\nrows: starts_with(ssn, 'X-')\n",
+    )
+    columns = [{"name": "id", "type": "long"}, {"name": "ssn", "type": "long"}]
+    done(api("admin", "POST", TABLES, {"name": "late", "columns": columns}))
+    answer = api("ann", "GET", f"{TABLES}/late")
+    assert refused(answer)
+    told = answer.json()["message"]
+    assert "policy 'odd': it cannot be evaluated on this table" in told
+    assert not any(word in told for word in ("ssn", "starts_with", "X-", "long", "types"))
 
 
 def test_statistics_are_for_those_who_see_everything(api: Api) -> None:

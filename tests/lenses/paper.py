@@ -1,6 +1,6 @@
 """A table of people whose data files exist on paper only, and a worker that copies them there: both know every row."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any, Final
 
@@ -38,9 +38,15 @@ Row = dict[int, Any]
 
 
 class Paper:
-    """`files` are the rows of each file by snapshot; each snapshot appends to the one before."""
+    """`files` are the rows of each file by snapshot; each snapshot appends to the one before, or `rewrites` what that one
+    appended."""
 
-    def __init__(self, folder: Path, snapshots: Iterable[Iterable[tuple[Row, ...]]]) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        snapshots: Iterable[Iterable[tuple[Row, ...]]],
+        rewrites: Collection[int] = (),
+    ) -> None:
         folder.mkdir(parents=True)
         self.rows: dict[str, tuple[Row, ...]] = {}
         spec = PartitionSpec(PartitionField(REGION, 1000, IdentityTransform(), "region"))
@@ -51,8 +57,11 @@ class Paper:
             entries = tuple(
                 self._file(f"{folder}/{number}-{n}.parquet", rows) for n, rows in enumerate(files)
             )
+            if number in rewrites:
+                del manifests[0]
             manifests.insert(0, ForgedManifest(entries, snapshot=number, sequence=number))
-            made.append(ForgedSnapshot(tuple(manifests), number, number - 1 or None))
+            operation = "overwrite" if number in rewrites else "append"
+            made.append(ForgedSnapshot(tuple(manifests), number, number - 1 or None, operation))
         self.forge.table(*made)
 
     def _file(self, path: str, rows: tuple[Row, ...]) -> ForgedFile:

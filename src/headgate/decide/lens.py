@@ -98,6 +98,14 @@ class Denial:
     why: str
     probing: bool = False
     """Whether the policy would show its author something of a column that they do not see."""
+    quotes: bool = False
+    """Whether `why` may quote the policy or name columns, which the reader need not see."""
+
+    def to_reader(self) -> "Denial":
+        """As the reader may hear it. INVARIANT: names policies, and no column that one of them may hide."""
+        if not self.quotes:
+            return self
+        return replace(self, why="it cannot be evaluated on this table; ask who writes it")
 
     def __str__(self) -> str:
         named = " and ".join(f"'{name}'" for name in self.policies)
@@ -277,6 +285,8 @@ class Said:
     masks: tuple[Mask, ...] = ()
     hidden: tuple[int, ...] = ()
     deny: str | None = None
+    quotes: bool = False
+    """Whether `deny` may quote the policy or name columns."""
     nothing: str | None = None
     """Why it does nothing after all."""
 
@@ -295,7 +305,7 @@ def decide(rules: TableRules, bits: int, request: Request, doubts: int = 0) -> L
     draft = _Draft(doubtful=frozenset(c for n, c in enumerate(rules.clauses) if doubts >> n & 1))
     for one in told:
         if one.deny is not None:
-            draft.denials.append(Denial((one.clause.name,), one.deny))
+            draft.denials.append(Denial((one.clause.name,), one.deny, quotes=one.quotes))
         draft.hidden.update(one.hidden)
         for mask in one.masks:
             draft.masks.setdefault(mask.column.field_id, []).append((mask, one.clause))
@@ -309,7 +319,8 @@ def decide(rules: TableRules, bits: int, request: Request, doubts: int = 0) -> L
         rows = _all_hold(filters)
     except _FAILURES as error:
         named = tuple(one.clause.name for one in told if one.rows)
-        return LensVerdict(None, (), (Denial(named, f"the row filters cannot be put together: {error}"),))
+        why = f"the row filters cannot be put together: {error}"
+        return LensVerdict(None, (), (Denial(named, why, quotes=True),))
     masks = tuple(_narrowed(mask, rules.shape.schema, hidden) for _, (mask, _) in sorted(chosen.items()))
     standing = {id: mask.text for id, (mask, _) in chosen.items()}
     parts = tuple(_part(one, standing) for one in told if one.nothing is None)
@@ -332,14 +343,14 @@ def said(clause: Clause, request: Request) -> Said:
             return Said(clause, nothing="its condition does not hold for this request")
         bound = clause.bound(_chosen(clause, request))
         if bound.problem is not None:
-            return Said(clause, deny=bound.problem)
+            return Said(clause, deny=bound.problem, quotes=True)
         if bound.deny:
             return Said(clause, deny="it denies access")
         if bound.empty:
             return Said(clause, nothing="none of its columns is in the table")
         return _folded(clause, bound, request)
     except _FAILURES as error:
-        return Said(clause, deny=str(error))
+        return Said(clause, deny=str(error), quotes=True)
 
 
 def _chosen(clause: Clause, request: Request) -> Chosen:

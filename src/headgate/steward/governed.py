@@ -133,9 +133,7 @@ class Governed:
             originals, sources = parted(files, sight, copy_all=between)
             wanted = frozenset(file.path for file in chosen.files())
             sources = [source for source in sources if not wanted.isdisjoint(source.paths)]
-            copies = (
-                {} if chosen.snapshot_id is None else self.copies(sight, chosen.snapshot_id, sources, reader)
-            )
+            copies = self._copies_by_snapshot(sight, chosen, files, sources, reader)
             named = [file for file in files if file.path in copies or file.path in wanted]
             memory = MemoryFiles()
             snapshots = [
@@ -266,6 +264,35 @@ class Governed:
             msgspec.json.encode(governed),
             msgspec.json.encode(names),
         )
+
+    def _copies_by_snapshot(
+        self,
+        sight: Sight,
+        chosen: Plan,
+        files: Sequence[PlannedFile],
+        sources: Sequence[Source],
+        reader: Identity,
+    ) -> dict[str, GovernedCopy]:
+        """The copies of a request's sources: out of the snapshot that is scanned or, between two, out of the one that
+        appended the source. In a later one its files may be gone, or have deletes that are none of the source's."""
+        if chosen.snapshot_id is None:
+            return {}
+        if chosen.request.start_snapshot_id is None:
+            return self.copies(sight, chosen.snapshot_id, sources, reader)
+        appended = {file.path: file.snapshot for file in files}
+        by_snapshot: dict[int, list[Source]] = {}
+        for source in sources:
+            by_snapshot.setdefault(appended[source.paths[0]], []).append(source)
+        made: dict[str, GovernedCopy] = {}
+        missing = 0
+        for snapshot, of_it in by_snapshot.items():
+            try:
+                made |= self.copies(sight, snapshot, of_it, reader)
+            except NotReady as waiting:
+                missing += waiting.missing
+        if missing:
+            raise NotReady(missing)
+        return made
 
     def _with_merged(self, sight: Sight, request: PlanRequest, chosen: Plan) -> Plan:
         """What copies of chosen files are made of: merged ones of all that a commit added, whatever was chosen of it."""

@@ -77,7 +77,7 @@ class Lenses:
         )
         raise Forbidden(
             f"User '{clip(permit.identity.user)}' may not read table '{clip(permit.ref.full_name)}'",
-            hint=clip(why, 1000),
+            hint=clip("; ".join(str(denial.to_reader()) for denial in verdict.denials), 1000),
             about=ObjectType.TABLE,
         )
 
