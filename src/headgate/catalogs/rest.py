@@ -199,6 +199,7 @@ class RestIceberg:
     def commit_document(
         self, at: Place, requirements: Sequence[Json], updates: Sequence[Json]
     ) -> Staged[Document]:
+        self._check_own(at)
         body = self._commit(at, requirements, updates)
         answer = _document(self.client.ask("POST", self._path(at), at.type, body))
         return Staged(answer, self._claiming(at, answer)) if at.object else self._made(at, answer)
@@ -212,6 +213,8 @@ class RestIceberg:
                 "the catalog behind this one cannot change several tables together",
                 hint="commit to them one by one",
             )
+        for at, _, _ in changes:
+            self._check_own(at)
         body = {"table-changes": [self._commit(*change) for change in changes]}
         self.client.ask("POST", "/transactions/commit", ObjectType.TABLE, body)
         answers = [self.document(at) for at, _, _ in changes]
@@ -228,6 +231,11 @@ class RestIceberg:
         self.client.ask("DELETE", self._path(at), at.type)
 
     # -- places -------------------------------------------------------------------------------------------------
+
+    def _check_own(self, at: Place) -> None:
+        """Refuse to change a table whose place is somebody else's, before the other server is asked to."""
+        if at.object and at.type is ObjectType.TABLE:
+            self.document(at)
 
     def _own(self, object: int, document: Document) -> None:
         """Make sure that what the other server says of a table is this table's alone.

@@ -15,7 +15,7 @@ from headgate.decide.authority import Authority, Caller, Node
 from headgate.decide.clauses import Bound, Chosen, Clause, TableRules, rules_of
 from headgate.decide.mask_keys import is_shared, writes
 from headgate.decide.people import Person, person, request_of
-from headgate.decide.rules import decided
+from headgate.decide.rules import Parsed, decided
 from headgate.decide.shape import Shape, without
 from headgate.language.ast import TRUE, Call, Column, Expr, walk
 from headgate.language.canonical import canonical, text
@@ -210,6 +210,15 @@ def is_for(clause: Clause, who: Person) -> bool:
     if clause.stray:
         return not named
     return named or (not who.groups_known and bool(to.groups))
+
+
+def may_bind(policy: Parsed | None, who: Person) -> bool:
+    """Whether a policy can bind a person, whatever columns a table has; one that cannot be read may bind anybody."""
+    if policy is None or policy.to.has(who.user, who.claimed, who.roles):
+        return True
+    if not who.groups_known and policy.to.groups:
+        return True
+    return who.kept is None or not policy.to.groups <= who.kept
 
 
 def doubtful(rules: TableRules, who: Person) -> int:

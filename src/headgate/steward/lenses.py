@@ -6,8 +6,9 @@ from typing import Any
 import msgspec
 
 from headgate.decide import Authority, Caller, Node
-from headgate.decide.clauses import any_on_the_way
-from headgate.decide.lens import WHOLE, Denial, Lens, LensVerdict, lens
+from headgate.decide.clauses import any_on_the_way, policies_on_the_way
+from headgate.decide.lens import WHOLE, Denial, Lens, LensVerdict, lens, may_bind
+from headgate.decide.people import person
 from headgate.decide.shape import Shape
 from headgate.language.ast import TRUE
 from headgate.language.errors import LoweringError
@@ -87,11 +88,16 @@ def decide(
 ) -> LensVerdict:
     """What a caller sees of a table.
 
-    INVARIANT: a table whose columns cannot be told is seen only if no policy is on it or above it.
+    INVARIANT: a table whose columns cannot be told is seen only by those whom no policy on it or above it is for.
     """
     if shape is not None:
         return lens(authority, caller, table, shape, now)
-    named = any_on_the_way(authority, table)
+    who = person(authority, caller)
+    named = tuple(
+        authority.objects[id].name
+        for id, policy in policies_on_the_way(authority, table)
+        if may_bind(policy, who)
+    )
     if not named:
         return LensVerdict(WHOLE)
     return LensVerdict(None, (), (Denial(named, "the columns of the table cannot be told"),))

@@ -8,6 +8,7 @@ import msgspec
 
 from headgate.decide import Authority, Caller, Node, Op, allowed
 from headgate.decide.clauses import policies_on_the_way, way_key
+from headgate.decide.lens import may_bind
 from headgate.decide.people import Person, person
 from headgate.decide.rules import Parsed
 from headgate.decide.standing import named_in_policies
@@ -178,7 +179,7 @@ class Touched:
         found = policies_on_the_way(self.before, self.before.objects[table])
         later = policies_on_the_way(self.after, self.after.objects[table])
         mine = frozenset(id for id, _ in (*found, *later) if self.may_change(id))
-        return None if all(id in mine or not _may_bind(policy, who) for id, policy in found) else mine
+        return None if all(id in mine or not may_bind(policy, who) for id, policy in found) else mine
 
 
 def _governed(authority: Authority, metalake: int) -> Iterator[int]:
@@ -197,11 +198,3 @@ def _told(policy: Parsed | None, who: Person) -> object:
         policy.except_.has(who.user, who.groups, who.active),
         answers((fact for fact in policy.facts if fact.kind != "tag"), who),
     )
-
-
-def _may_bind(policy: Parsed | None, who: Person) -> bool:
-    if policy is None or policy.to.has(who.user, who.claimed, who.roles):
-        return True
-    if not who.groups_known and policy.to.groups:
-        return True
-    return who.kept is None or not policy.to.groups <= who.kept

@@ -14,16 +14,17 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
 
-import pyiceberg.io.pyarrow as arrow
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
+from headgate.catalogs.iceberg.storage import GuardedIO
 from headgate.steward import Steward
 from headgate.store import Store
 from tests.catalogs.any_rest import any_rest
 from tests.conftest import in_process
+from tests.openings import opened
 from tests.people import People
 
 COLUMNS = {"type": "struct", "fields": [{"id": 1, "name": "a", "type": "int", "required": False}]}
@@ -60,14 +61,14 @@ class _Opened:
     @contextmanager
     def watch(self) -> Iterator[None]:
         """Arrow opens files past Python, so it is watched where each location becomes a path of a file system."""
-        parse = arrow.PyArrowFileIO.parse_location
+        parse = GuardedIO.parse_location
 
         def parsed(location: str, *more: Any, **named: Any) -> Any:
             self.paths.add(_real(location))
             return parse(location, *more, **named)
 
         patched = pytest.MonkeyPatch()
-        patched.setattr(arrow.PyArrowFileIO, "parse_location", staticmethod(parsed))
+        patched.setattr(GuardedIO, "parse_location", staticmethod(parsed))
         _Opened.watching = self
         try:
             yield
@@ -103,7 +104,10 @@ class Places(RuleBasedStateMachine):
         store.prepare()
         self.stack.callback(store.close)
         self.steward = Steward(
-            store, service_admins=frozenset({"admin"}), warehouse=str(self.root / "warehouse")
+            store,
+            service_admins=frozenset({"admin"}),
+            warehouse=str(self.root / "warehouse"),
+            openings=opened(self.root / "warehouse", self.root / "shared", "s3://bucket"),
         )
         self.stack.callback(self.steward.close)
         self.api = self.stack.enter_context(in_process(self.steward))

@@ -95,8 +95,15 @@ def test_a_column_that_no_schema_knows_any_more_was_dropped_all_the_same(
     register()
     drop = {"@type": "deleteColumn", "fieldName": ["name"], "ifExists": False}
     assert api("admin", "PUT", f"{TABLES}/t", {"updates": [drop]}).status_code == 200
-    forget = {"action": "remove-schemas", "schema-ids": [0]}
-    removed = api("admin", "POST", TABLE, {"requirements": [], "updates": [forget]})
+    first = api("admin", "GET", TABLE).json()["metadata"]["snapshots"][0]
+    later = {**first, "snapshot-id": 2, "sequence-number": first["sequence-number"] + 1, "schema-id": 1}
+    updates = [
+        {"action": "add-snapshot", "snapshot": later},
+        {"action": "set-snapshot-ref", "ref-name": "main", "type": "branch", "snapshot-id": 2},
+        {"action": "remove-snapshots", "snapshot-ids": [1]},
+        {"action": "remove-schemas", "schema-ids": [0]},
+    ]
+    removed = api("admin", "POST", TABLE, {"requirements": [], "updates": updates})
     assert removed.status_code == 200, removed.text
     known = [field["name"] for s in removed.json()["metadata"]["schemas"] for field in s["fields"]]
     assert known == ["id"]
