@@ -46,11 +46,12 @@ class Paper:
         folder: Path,
         snapshots: Iterable[Iterable[tuple[Row, ...]]],
         rewrites: Collection[int] = (),
+        version: int = 2,
     ) -> None:
         folder.mkdir(parents=True)
         self.rows: dict[str, tuple[Row, ...]] = {}
         spec = PartitionSpec(PartitionField(REGION, 1000, IdentityTransform(), "region"))
-        self.forge = Forge(folder, [SCHEMA], [spec])
+        self.forge = Forge(folder, [SCHEMA], [spec], version)
         manifests: list[ForgedManifest] = []
         made: list[ForgedSnapshot] = []
         for number, files in enumerate(snapshots, 1):

@@ -242,6 +242,7 @@ def expected(
     """What the lens shows of rows (dicts by column name), worked out in plain Python."""
     out = []
     everyone = [by_id(seen.schema, row) for row in population or rows]
+    everyone = [row for row in everyone if keeps(seen.rows, row)]
     for row in (by_id(seen.schema, row) for row in rows):
         if not keeps(seen.rows, row):
             continue

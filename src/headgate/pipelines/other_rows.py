@@ -1,8 +1,8 @@
 """The masks that only a pipeline can make: `k_anonymous`, which counts other rows, and `noisy`, which draws once.
 
-`k_anonymous(column, k)` keeps a value that occurs in at least k rows of the table's snapshot, deletes applied, before any
-row filter; others become NULL. Counting what all readers share, not what one of them sees, gives every lens the same
-answer, and none of them the difference between two.
+`k_anonymous(column, k)` keeps a value that occurs in at least k of the rows that the lens shows of the table's snapshot;
+others become NULL. A value that k visible rows share is shared by k rows of the table all the more. Counting hidden rows as
+well would tell of them: a value seen in one row would say that k - 1 others are hidden.
 
 `noisy(column, scale)` adds noise of standard deviation `scale`, at most 3.5 times that much, rounded to the column's type
 and kept within its range. The noise of a value is drawn from a secret of the table, the column, the scale and the value:

@@ -98,11 +98,16 @@ def _seen(
         )
         rows = rows.crossJoin(f.broadcast(frame))
     for counted in lens.counted:
-        values = spark.table(tables["population"]).selectExpr(f"{counted.sql} AS {counted.frequent}")
+        values = _population(spark, job, tables).selectExpr(
+            f"{counted.sql} AS {counted.frequent}", own.read_in
+        )
+        # As for `visible_counts`: what is read in one task is counted there, which keeps the filter out of the scan.
         frequent = (
             values.where(f"{counted.frequent} IS NOT NULL")
-            .groupBy(counted.frequent)
+            .groupBy(counted.frequent, own.read_in)
             .count()
+            .groupBy(counted.frequent)
+            .agg(f.sum("count").alias("count"))
             .where(f"count >= {counted.k}")
             .select(counted.frequent)
         )
@@ -112,6 +117,17 @@ def _seen(
         kept += [own.order, own.first, own.cuts]
     quote = SparkPrinter(lens.source).quote
     return rows.selectExpr(*(f"{c.sql} AS {quote(c.name)}" for c in lens.columns), *kept)
+
+
+def _population(spark: "SparkSession", job: MaterialiseJob, tables: Mapping[str, str]) -> "DataFrame":
+    """The rows of the snapshot that the lens shows.
+
+    INVARIANT: a hidden row counts for nothing, so no value that is shown or left out tells of one.
+    """
+    rows = spark.table(tables["population"]).selectExpr(
+        "*", f"spark_partition_id() AS {Names(job.lens.prefix).read_in}"
+    )
+    return rows if job.lens.row_filter is None else rows.where(job.lens.row_filter)
 
 
 def _numbers(

@@ -93,8 +93,12 @@ class Sight:
 
     @property
     def copies_originals(self) -> bool:
-        """Whether files that conform as they are are copied too, so that the view's folder holds everything."""
-        return self.adapter.properties.get(ORIGINALS) == COPY
+        """Whether files that conform as they are are copied too, so that the view's folder holds everything.
+
+        INVARIANT: of the third format version all are. Files that were rewritten carry row ids, which number the rows of
+        the whole table: the gaps tell how many are hidden.
+        """
+        return self.adapter.properties.get(ORIGINALS) == COPY or int(self.metadata["format-version"]) > 2
 
     @cached_property
     def shape(self) -> str:
