@@ -1,16 +1,19 @@
 """A federated catalog's server says where its tables lie; what belongs to somebody else is not reached through it."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from headgate.catalogs.openings import Openings
 from headgate.steward import Steward
 from tests.catalogs.any_rest import AnyRest, any_rest
 from tests.conftest import Api
 from tests.doors.governed import applied
 from tests.doors.iceberg.conftest import SCHEMA, create
 from tests.doors.lake import LAKE, id_of
+from tests.openings import opened
 from tests.people import People
 
 FED = "/iceberg/v1/lake.fed/namespaces/r/tables"
@@ -27,6 +30,11 @@ on: lake.fed.r.t
 to: [user:ann]
 hide: [a]
 """
+
+
+@pytest.fixture
+def openings(tmp_path: Path) -> Openings:
+    return opened(tmp_path, "s3://theirs")
 
 
 @pytest.fixture
