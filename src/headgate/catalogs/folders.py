@@ -142,6 +142,11 @@ class Folders:
         path.mkdir(parents=True)
         return True
 
+    def holds_files(self, location: str) -> bool:
+        """Whether there is anything in the folder of a location."""
+        path = self.path(location)
+        return path is not None and path.is_dir() and next(path.iterdir(), None) is not None
+
     def remove(self, location: str) -> None:
         """Remove a folder and all that is in it. Links in it are removed, not followed."""
         path = self.path(location)

@@ -68,6 +68,7 @@ class Registry:
     def __init__(self, store: Store, warehouse: str | None, openings: Openings) -> None:
         self.store = store
         self.openings = openings
+        self.warehouse = warehouse
         self._remote: dict[tuple[str, tuple[tuple[str, str], ...]], RestIceberg] = {}
         self._lock = threading.Lock()
 
@@ -106,7 +107,7 @@ class Registry:
                 if len(self._remote) >= _MOST_REMOTE:
                     self._remote.pop(next(iter(self._remote))).close()
                 known = self._remote[key] = RestIceberg(
-                    self.store, definition.folder, definition.properties, self.openings
+                    self.store, definition.folder, definition.properties, self.openings, self.warehouse
                 )
             return known
 

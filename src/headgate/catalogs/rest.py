@@ -24,11 +24,15 @@ from headgate.model.errors import (
     Unsupported,
 )
 from headgate.model.objects import ObjectType
+from headgate.model.places import overlap
 from headgate.store import Store, Write, dropped, places
 
 Json = dict[str, Any]
 
 _MOST_KNOWN: Final = 100_000
+_MOST_PAGES: Final = 10_000
+_MOST_EMPTY: Final = 10
+"""Pages of a list without any name, one after the other."""
 
 _TRANSACTION: Final = "POST /v1/{prefix}/transactions/commit"
 
@@ -42,8 +46,17 @@ class RestIceberg:
 
     outside = True
 
-    def __init__(self, store: Store, folder: str, properties: dict[str, str], openings: Openings) -> None:
+    def __init__(
+        self,
+        store: Store,
+        folder: str,
+        properties: dict[str, str],
+        openings: Openings,
+        warehouse: str | None = None,
+    ) -> None:
         self.store = store
+        self.reserved = None if warehouse is None else places.canonical(warehouse)
+        """The server's own warehouse, in which no table of another server lies."""
         self.folder = folder
         self.source = f"{properties.get('uri', '')} {properties.get('warehouse', '')}"
         self._claimed: dict[int, tuple[object, ...]] = {}
@@ -65,6 +78,8 @@ class RestIceberg:
         query = {"parent": self.client.parent(parent_levels)} if parent_levels else {}
         found = self._every("/namespaces", "namespaces", ObjectType.SCHEMA, query)
         depth = len(parent_levels) + 1
+        if not all(isinstance(levels, list) and all(isinstance(x, str) for x in levels) for levels in found):
+            raise Damaged("the catalog's answer holds something else than namespaces")
         return sorted({levels[depth - 1] for levels in found if len(levels) >= depth})
 
     def schema_exists(self, name: Namespace) -> bool:
@@ -104,7 +119,9 @@ class RestIceberg:
         found = self._every(
             f"/namespaces/{self.client.namespace(schema)}/{kind}", "identifiers", ObjectType.SCHEMA, {}
         )
-        return sorted(str(entry["name"]) for entry in found)
+        if not all(isinstance(entry, dict) and isinstance(entry.get("name"), str) for entry in found):
+            raise Damaged("the catalog's answer holds something else than names")
+        return sorted(entry["name"] for entry in found)
 
     def load_table(self, at: Place) -> t.LoadedTable:
         now = self.document(at)
@@ -181,7 +198,9 @@ class RestIceberg:
 
     def new_document(self, at: Place, definition: Json) -> Document:
         body = {**_present(definition), "name": at.name, "stage-create": True}
-        return _document(self.client.ask("POST", self._kind(at), at.type, body))
+        document = _document(self.client.ask("POST", self._kind(at), at.type, body))
+        self._check_places(self.own_folders(document))
+        return document
 
     def create_document(self, at: Place, definition: Json) -> Staged[Document]:
         body = {**_present(definition), "name": at.name}
@@ -251,10 +270,7 @@ class RestIceberg:
                 back = dropped.return_to(tx, object, self.own_folders(document), wanted[0], self.source)
                 self._claim(tx, object, document)
         except IllegalArgument:
-            raise Forbidden(
-                "the table lies in a place that belongs to something else",
-                hint="the catalog's server says so: ask who keeps it; 'headgate doctor' tells the operator more",
-            ) from None
+            raise _of_others() from None
         if back:
             # Decided upon before its tags and policies were there again.
             raise Unavailable("the table has just come back", hint="ask again")
@@ -265,9 +281,17 @@ class RestIceberg:
 
     def _claim(self, tx: Write, object: int, document: Document) -> None:
         folders = self.own_folders(document)
+        self._check_places(folders)
+        places.claim(tx, object, folders, uuid=self._identity(document)[0], source=self.source)
+
+    def _check_places(self, folders: Sequence[str]) -> None:
+        """INVARIANT: whatever another server says, it gives nobody what this server keeps in its own folders."""
         if any(GOVERNED in folder.split("/") for folder in folders):
             raise IllegalArgument(f"no table can lie in a folder called '{GOVERNED}'")
-        places.claim(tx, object, folders, uuid=self._identity(document)[0], source=self.source)
+        if self.reserved is not None and any(
+            overlap(places.canonical(folder), self.reserved) for folder in folders
+        ):
+            raise IllegalArgument("no table of another server can lie in this server's own warehouse")
 
     def _identity(self, document: Document) -> tuple[str, tuple[str, ...]]:
         """The uuid and the places of a table, by which it must be told from all others."""
@@ -278,8 +302,14 @@ class RestIceberg:
 
     def _claiming(self, at: Place, document: Document) -> Callable[[Write, int], None]:
         def claim(tx: Write, object: int) -> None:
-            if at.type is ObjectType.TABLE and self._claimed.get(object) != self._identity(document):
+            if at.type is not ObjectType.TABLE or self._claimed.get(object) == self._identity(document):
+                return
+            try:
                 self._claim(tx, object, document)
+            except IllegalArgument:
+                if at.object:
+                    raise _of_others() from None
+                raise
 
         return claim
 
@@ -326,15 +356,29 @@ class RestIceberg:
         """All pages of a list."""
         found: list[Any] = []
         token: str | None = ""
+        pages = empty = 0
         while token is not None:
             page = self.client.ask(
                 "GET", path, about, None, **query, **({"pageToken": token} if token else {})
             )
-            found += page.get(key) or []
+            listed = (page.get(key) or []) if isinstance(page, dict) else None
+            if not isinstance(listed, list):
+                raise Damaged("the catalog's answer is no list of names")
+            found += listed
             token = page.get("next-page-token") or None
+            pages, empty = pages + 1, 0 if listed else empty + 1
             if len(found) > 1_000_000:
                 raise IllegalArgument("the catalog lists more than a million names")
+            if pages > _MOST_PAGES or empty > _MOST_EMPTY:
+                raise Damaged("the catalog's list has no end")
         return found
+
+
+def _of_others() -> Forbidden:
+    return Forbidden(
+        "the table lies in a place that belongs to something else",
+        hint="the catalog's server says so: ask who keeps it; 'headgate doctor' tells the operator more",
+    )
 
 
 def _lacks_last_column(update: Json) -> bool:
@@ -362,4 +406,13 @@ def _present(definition: Json) -> Json:
 def _document(answer: Any) -> Document:
     if not isinstance(answer, dict) or not isinstance(answer.get("metadata"), dict):
         raise Damaged("the catalog's answer holds no metadata")
-    return Document(answer.get("metadata-location"), answer["metadata"])
+    metadata, file = answer["metadata"], answer.get("metadata-location")
+    properties = metadata.get("properties", {})
+    if (
+        not (file is None or isinstance(file, str))
+        or not isinstance(metadata.get("location"), str)
+        or not isinstance(properties, dict)
+        or not all(isinstance(value, str) for value in properties.values())
+    ):
+        raise Damaged("the catalog's answer does not say where the table lies")
+    return Document(file, metadata)

@@ -95,10 +95,14 @@ class RestClient:
                     self._token = self._fetch_token()
                 query = {"warehouse": self._warehouse} if self._warehouse else {}
                 told = _told(self._send("GET", f"{self._uri}/v1/config", None, query), ObjectType.CATALOG)
+                if not isinstance(told, dict) or not all(
+                    isinstance(told.get(key) or {}, dict) for key in ("defaults", "overrides")
+                ):
+                    raise e.ConnectionFailed("the catalog's answer is no configuration")
                 settings = {**(told.get("defaults") or {}), **(told.get("overrides") or {})}
                 prefix = str(settings.get("prefix") or "").strip("/")
                 listed = told.get("endpoints")
-                self._endpoints = None if listed is None else frozenset(map(str, listed))
+                self._endpoints = frozenset(map(str, listed)) if isinstance(listed, list) else None
                 self._separator = str(settings.get("namespace-separator") or _SEPARATOR)
                 self._prefix = f"{self._uri}/v1/{prefix}" if prefix else f"{self._uri}/v1"
             return self._prefix
@@ -114,7 +118,7 @@ class RestClient:
         try:
             answer = self._http.post(self._token_uri, data=form)
             token = answer.json()["access_token"] if answer.status_code == 200 else None
-        except (httpx.HTTPError, ValueError, KeyError) as error:
+        except (httpx.HTTPError, httpx.InvalidURL, ValueError, KeyError, TypeError) as error:
             raise _unreachable(error) from None
         if not isinstance(token, str):
             raise e.ConnectionFailed(
@@ -126,7 +130,7 @@ class RestClient:
         headers = {"Authorization": f"Bearer {self._token}"} if self._token else {}
         try:
             return self._http.request(method, url, json=body, params=query or None, headers=headers)
-        except httpx.HTTPError as error:
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise _unreachable(error) from None
 
 

@@ -12,7 +12,7 @@ from headgate.model.objects import CatalogType, ObjectType, checked_container_na
 from headgate.model.secrets import without_access, without_secrets
 from headgate.steward.containers import Containers
 from headgate.steward.kernel import Kernel
-from headgate.steward.modes import check_mode
+from headgate.steward.modes import check_mode, tells_more
 from headgate.steward.outside import Outside
 from headgate.steward.ownership import created
 from headgate.steward.permits import Permit
@@ -86,6 +86,10 @@ class Catalogs(Containers):
             before = objects.present(tx, permit.node.id)
             properties = updates.applied_to(before.properties)
             self._keeps_fixed(before, properties)
+            renamed = updates.name not in (None, before.name)
+            if renamed or (properties is not None and tells_more(before.properties, properties)):
+                # A catalog that goes by another name is gone by its own: who sees a part of it does neither.
+                self.kernel.demand(self.kernel.authority(), permit.identity, Op.DROP_CATALOG, permit.ref)
             if properties is not None:
                 self.registry.check(_definition(before, properties))
                 _check_storage(self._open(before, properties), properties)

@@ -192,7 +192,9 @@ class Filesets(Leaves):
         for key, location in chosen.items():
             place = places.canonical(location)
             free = any(within(place, folder) and place != folder for folder in own)
-            if not free and (key in given or not any(within(place, root) for root in declared)):
+            named_above = key not in given and any(within(place, root) for root in declared)
+            # One that holds files already is somebody's, whether or not it is known whose.
+            if not (free or named_above) or where.folders.holds_files(location):
                 more = (self.placing.owner(permit),)
             self.placing.check_reserved(location, where.divided)
         return more

@@ -380,6 +380,9 @@ class Governance:
         """Enable or disable a policy."""
         with self.kernel.change(permit) as tx:
             before = objects.present(tx, permit.node.id)
+            authority = self.kernel.authority()
+            if enabled and on_of(authority, before.id) is not None:
+                self._may_restrict(permit.identity, authority, self._stored(authority, before).policy)
             if before.body["enabled"] != enabled:
                 objects.alter(tx, before, body={**before.body, "enabled": enabled})
                 self._say(tx, before.id, "enable" if enabled else "disable")

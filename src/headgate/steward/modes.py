@@ -32,6 +32,21 @@ _KNOWN: Final = {
 """What each may be; the first is meant where nothing is said."""
 
 
+_TELLS_LEAST: Final = {ORIGINALS: (COPY, NAME, STATISTICS), LAZY: (OFF, PARTITIONS, STATISTICS)}
+"""The values of what decides how much readers may learn of the rest of a table, the most careful first."""
+
+
+def tells_more(before: dict[str, str], after: dict[str, str]) -> bool:
+    """Whether readers of a part could learn more of the rest than before. Who sees a part does not choose that."""
+
+    def told(key: str, properties: dict[str, str]) -> int:
+        order = _TELLS_LEAST[key]
+        said = properties.get(key, _KNOWN[key][0])
+        return order.index(said) if said in order else 0
+
+    return any(told(key, after) > told(key, before) for key in _TELLS_LEAST)
+
+
 def check_mode(properties: dict[str, str]) -> None:
     """Refuse a catalog that asks for what nobody knows to do."""
     for key, known in _KNOWN.items():

@@ -91,6 +91,11 @@ class Roles:
                     hint="change the policy first",
                     about=ObjectType.ROLE,
                 )
+            # INVARIANT: what a role denies is lifted only by who may revoke it, as owning the role is not enough for that.
+            for object, masks in access.grants_of(tx, permit.node.id):
+                if masks.deny:
+                    ref = authority.ref(authority.objects[object])
+                    self.kernel.demand(authority, permit.identity, Op.REVOKE_PRIVILEGE, ref)
             objects.drop(tx, permit.node.id)
 
     def override(self, permit: Permit, name: str, securables: Iterable[Securable]) -> Role:

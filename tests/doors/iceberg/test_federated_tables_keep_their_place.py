@@ -35,7 +35,7 @@ hide: [a]
 @pytest.fixture
 def openings(tmp_path: Path) -> Openings:
     """A bucket as well: the federated catalog gives out access to its storage."""
-    return opened(tmp_path, "s3://bucket")
+    return opened(tmp_path, "s3://bucket", "s3://theirs")
 
 
 @pytest.fixture
