@@ -9,7 +9,7 @@ import msgspec
 from headgate.sync import actions
 from headgate.sync.capabilities import Semantics
 from headgate.sync.effective import Access, Effective, covered, effective, restricted
-from headgate.sync.facts import Facts, Mask, Principal, RowFilter
+from headgate.sync.facts import Facts, Mask, Member, Principal, RowFilter
 from headgate.sync.surroundings import Proxy, Surroundings
 
 _NOTHING: frozenset[Access] = frozenset()
@@ -22,12 +22,15 @@ class Reach:
         self, facts: Facts, around: Surroundings, semantics: Semantics, inventory: Facts | None
     ) -> None:
         self.facts, self.around = facts, around
-        self.wide = facts.changed(around.facts) if around.facts.all else facts
-        self.acting = self.wide.changed(around.acts) if around.acts else self.wide
+        # A membership that a push takes away gives nothing any more, in none of the ways in which the target keeps it.
+        gone = {fact for fact in inventory or () if isinstance(fact, Member)} - facts.all
+        acts = around.acts - gone
+        self.wide = facts.changed(around.facts.all - gone) if around.facts.all else facts
+        self.acting = self.wide.changed(acts) if acts else self.wide
         self.proxies = around.proxies or ()
         owners = {proxy.owner for proxy in self.proxies if proxy.owner is not None}
         self.all = effective(self.wide, semantics, inventory, owners | around.above)
-        if around.acts:
+        if acts:
             self._act(semantics, inventory)
         # A view asks its owner for no use of a schema.
         ungated = msgspec.structs.replace(semantics, gates={})
