@@ -340,7 +340,10 @@ def mutated(draw: st.DrawFn) -> list[Any]:
     several = draw(st.lists(st.sampled_from([*GOOD.values(), *BAD.values()]), min_size=1, max_size=3))
     updates = copy.deepcopy([update for each in several for update in each])
     for _ in range(draw(st.integers(0, 3))):
-        *way, last = draw(st.sampled_from([way for way in places(updates) if len(way) > 1]))
+        deep = [way for way in places(updates) if len(way) > 1]
+        if not deep:
+            break
+        *way, last = draw(st.sampled_from(deep))
         at: Any = updates
         for step in way:
             at = at[step]
