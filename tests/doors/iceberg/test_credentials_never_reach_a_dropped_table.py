@@ -1,16 +1,19 @@
 """No credential for one table reaches the raw files of another that was dropped, moved or staged. On a real MinIO with STS."""
 
 import uuid
+from pathlib import Path
 from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
 
+from headgate.catalogs.openings import Openings
 from tests.conftest import Api
 from tests.doors.iceberg.conftest import SCHEMA
 from tests.doors.iceberg.test_a_place_belongs_to_one_object import made_at
 from tests.doors.iceberg.test_tables_come_with_access import TABLES, VENDED, client, declare
 from tests.minio import PATIENCE, Minio, minio
+from tests.openings import opened
 from tests.people import People
 
 __all__ = ["minio"]
@@ -19,9 +22,19 @@ pytestmark = [pytest.mark.real, pytest.mark.timeout(PATIENCE)]
 
 
 @pytest.fixture
-def bucket(api: Api, people: People, minio: Minio, lake: None) -> str:
+def own(minio: Minio) -> str:
+    return minio.bucket()
+
+
+@pytest.fixture
+def openings(tmp_path: Path, own: str) -> Openings:
+    return opened(tmp_path, f"s3://{own}")
+
+
+@pytest.fixture
+def bucket(api: Api, people: People, minio: Minio, own: str, lake: None) -> str:
     """The bucket of the catalog `s3`, in which bob makes tables."""
-    bucket = minio.bucket()
+    bucket = own
     declare(api, "s3", {**minio.properties(), "warehouse": f"s3://{bucket}/lake"})
     people.may("bob", "USE_CATALOG USE_SCHEMA CREATE_TABLE", "metalake", "lake")
     return bucket
