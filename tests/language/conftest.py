@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 from tests.conftest import SAME_EVERY_TIME
-from tests.maven import lacking
+from tests.peers import lacking
 
 COMMON = {
     "derandomize": SAME_EVERY_TIME,
