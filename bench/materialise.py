@@ -4,7 +4,8 @@
 
 All cases run in one session and in turn, so that a busy machine slows them alike: read the ratios. `plain` reads the
 files as Parquet and writes them as Parquet, knowing nothing of deletes, field ids or statistics; `table` copies the table
-with Iceberg; `copy` hides one column; `lens` filters 40 % of the rows and masks four columns.
+with Iceberg; `filter` shows 40 % of the rows as they are; `copy` hides one column; `lens` shows 40 % of the rows and masks four
+columns; `merged` does as `copy`, as if the hidden column cut the files. All but `filter` put rows in another order.
 """
 
 from __future__ import annotations
@@ -21,13 +22,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from tests.openings import TEMPORARY
+
 from headgate.catalogs.iceberg.storage import Storage
 from headgate.language.ast import TRUE
 from headgate.language.bind import bind
 from headgate.language.masks.mask import bind_mask, parse_mask
 from headgate.language.masks.python import Secrets
 from headgate.language.parse import parse
-from headgate.lenses.copies import SourceFile
+from headgate.lenses.copies import Arrangement, Source, SourceFile, by_source
 from headgate.lenses.metadata import govern_snapshot, governed_document, write_governed_document
 from headgate.model.schema import Schema
 from headgate.pipelines.job import MaterialiseJob
@@ -37,8 +40,8 @@ from headgate.pipelines.session import SparkSettings, open_session
 from headgate.planning import ManifestIndex, PlanRequest, plan
 
 RESULTS = Path(__file__).parent / "results" / "materialise.json"
-STORAGE = Storage({})
-SECRETS = Secrets({"bench": b"0123456789abcdef"}, b"0123456789abcdef")
+STORAGE = Storage({}, TEMPORARY)
+SECRETS = Secrets({"bench": b"0123456789abcdef"}, order=b"0123456789abcdef", names=b"0123456789abcdef")
 BYTES_PER_ROW = 30
 """What a row of the table takes on disk, compressed."""
 MASKS = {
@@ -77,6 +80,7 @@ def lenses(document: dict[str, Any]) -> dict[str, LensSql]:
     masks = [bind_mask(parse_mask(m), schema, schema.by_path[(c,)].field.id) for c, m in MASKS.items()]
     rows = bind(parse("mode IN ('AIR', 'RAIL')"), schema)
     return {
+        "filter": lens_sql("bench-filter", schema, schema, (), rows, SECRETS),
         "copy": lens_sql("bench-copy", schema, shown, (), TRUE, SECRETS),
         "lens": lens_sql("bench-lens", schema, schema, masks, rows, SECRETS),
     }
@@ -86,22 +90,21 @@ def first_read(spark: Any, document: dict[str, Any], lens: LensSql, folder: str)
     """Everything between a request and its answer: plan, copies, governed metadata, and a reader's count."""
     snapshot = document["current-snapshot-id"]
     made = plan(document, PlanRequest(), io=STORAGE.io, index=ManifestIndex(memory_bytes=1 << 28))
-    sources = tuple(SourceFile(file.path, file.deletes) for file in made.files())
+    sources = tuple(Source((SourceFile(file.path, file.deletes),)) for file in made.files())
     output = f"{folder}/{uuid.uuid4().hex}"
-    copies = materialise(
-        spark, MaterialiseJob(document, snapshot, sources, lens, output, f"{folder}/staging"), STORAGE
-    )
+    job = MaterialiseJob(document, snapshot, sources, lens, output, f"{folder}/staging", Arrangement.SHUFFLED)
+    copies = materialise(spark, job, STORAGE)
     governed = govern_snapshot(
         STORAGE,
         document,
         snapshot,
         outline=lens.outline,
-        copies={copy.source.path: copy for copy in copies},
+        copies=by_source(copies),
         folder=output,
     )
     location = write_governed_document(STORAGE, governed_document(document, [governed], lens.outline, output))
     found = spark.read.format("iceberg").load(location).selectExpr("count(orderkey)").collect()[0][0]
-    if found != sum(copy.records for copy in copies):
+    if found != sum(file.records for copy in copies for file in copy.files):
         raise AssertionError("the reader and the pipeline count differently")
     shutil.rmtree(output.removeprefix("file://"))
     return len(copies)
@@ -111,8 +114,8 @@ def cases(spark: Any, document: dict[str, Any], folder: str) -> dict[str, Callab
     """Each case writes all files once, and removes what it wrote."""
     snapshot, seen = document["current-snapshot-id"], lenses(document)
     made = plan(document, PlanRequest(), io=STORAGE.io, index=ManifestIndex(memory_bytes=1 << 28))
-    sources = tuple(SourceFile(file.path) for file in made.files())
-    paths = [source.path for source in sources]
+    sources = tuple(Source((SourceFile(file.path),)) for file in made.files())
+    paths = [path for source in sources for path in source.paths]
     whole = {
         "spark.sql.files.maxPartitionBytes": str(1 << 40),
         "spark.sql.files.openCostInBytes": str(1 << 40),
@@ -129,16 +132,27 @@ def cases(spark: Any, document: dict[str, Any], folder: str) -> dict[str, Callab
         spark.table("bench.db.lineitem").writeTo("bench.db.copied").using("iceberg").create()
         spark.sql("DROP TABLE bench.db.copied PURGE")
 
-    def governed(lens: LensSql) -> Callable[[], None]:
+    together = (Source(tuple(file for source in sources for file in source.files)),)
+
+    def governed(lens: LensSql, arrangement: Arrangement) -> Callable[[], None]:
         def run() -> None:
-            job = MaterialiseJob(document, snapshot, sources, lens, f"{folder}/lens", f"{folder}/staging")
-            if len(materialise(spark, job, STORAGE)) != len(sources):
+            made = together if arrangement is Arrangement.MERGED else sources
+            output, staging = f"{folder}/lens", f"{folder}/staging"
+            job = MaterialiseJob(document, snapshot, made, lens, output, staging, arrangement)
+            if len(materialise(spark, job, STORAGE)) != len(made):
                 raise AssertionError("a copy is missing")
             shutil.rmtree(f"{folder}/lens".removeprefix("file://"))
 
         return run
 
-    return {"plain": plain, "table": table, **{name: governed(lens) for name, lens in seen.items()}}
+    return {
+        "plain": plain,
+        "table": table,
+        "filter": governed(seen["filter"], Arrangement.AS_WRITTEN),
+        "copy": governed(seen["copy"], Arrangement.SHUFFLED),
+        "lens": governed(seen["lens"], Arrangement.SHUFFLED),
+        "merged": governed(seen["copy"], Arrangement.MERGED),
+    }
 
 
 def main() -> None:

@@ -49,7 +49,7 @@ class Served:
 @contextmanager
 def served(home: Path, forged: Path) -> Iterator[Served]:
     """A server whose catalog takes over the tables forged in a folder."""
-    with iceberg_lake(home, flags=("--no-worker",)) as lake:
+    with iceberg_lake(home, flags=("--no-worker",), places=(forged,)) as lake:
         catalog = {
             "name": "forged",
             "type": "relational",

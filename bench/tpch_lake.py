@@ -104,9 +104,12 @@ class TpchLake:
         return sum(view[state] for t in tables for view in self._views(reader, t) for state in states)
 
     def _views(self, reader: str, table: str) -> list[dict[str, Any]]:
-        path = f"/api/headgate/lenses/mine?metalake=lake&table=cat.s.{table}"
-        found: list[dict[str, Any]] = self.lake.server.must(self.tokens[reader], "GET", path)["views"]
-        return found
+        """What the owner is told of a reader's view; readers themselves are not told how many copies there are."""
+        lenses, ask = "/api/headgate/lenses", self.lake.server.must
+        mine = ask(self.tokens[reader], "GET", f"{lenses}/mine?metalake=lake&table=cat.s.{table}")["views"]
+        own = {view["view"] for view in mine}
+        every: list[dict[str, Any]] = ask(self.lake.token, "GET", f"{lenses}?metalake=lake")["views"]
+        return [view for view in every if view["table"] == f"cat.s.{table}" and view["view"] in own]
 
     # -- making ---------------------------------------------------------------------------------------------------
 

@@ -10,6 +10,7 @@ import httpx
 import pytest
 from hypothesis import settings
 
+from headgate.catalogs.openings import Openings
 from headgate.doors.authentication import Authentication, SimpleScheme
 from headgate.doors.gravitino import GravitinoDoor
 from headgate.doors.headgate import HeadgateDoor
@@ -18,6 +19,7 @@ from headgate.doors.openapi import with_document
 from headgate.doors.server import Server
 from headgate.steward import Steward
 from headgate.store import Store
+from tests.openings import opened
 from tests.people import People
 
 # Where a change is judged, the examples are the same every time; on a desk each run looks at new ones.
@@ -34,6 +36,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="N",
         help="how many tables the leak hunt makes (tests/leaks)",
     )
+    parser.addoption(
+        "--fuzz-seconds",
+        type=float,
+        default=None,
+        metavar="S",
+        help="how long each fuzz of the doors runs, with new examples every time (tests/doors)",
+    )
+    parser.addoption(
+        "--twins", type=int, default=3, metavar="N", help="how many twins are asked (tests/leaks)"
+    )
+    parser.addoption("--twins-from", type=int, default=0, metavar="N", help="the number of the first of them")
 
 
 @pytest.fixture
@@ -45,8 +58,19 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 @pytest.fixture
-def steward(store: Store, tmp_path: Path) -> Iterator[Steward]:
-    steward = Steward(store, service_admins=frozenset({"admin"}), warehouse=str(tmp_path / "warehouse"))
+def openings(tmp_path: Path) -> Openings:
+    """What the operator of the steward opened: the test's own folder, and servers on this machine."""
+    return opened(tmp_path)
+
+
+@pytest.fixture
+def steward(store: Store, tmp_path: Path, openings: Openings) -> Iterator[Steward]:
+    steward = Steward(
+        store,
+        service_admins=frozenset({"admin"}),
+        warehouse=str(tmp_path / "warehouse"),
+        openings=openings,
+    )
     yield steward
     steward.close()
 

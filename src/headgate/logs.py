@@ -1,9 +1,10 @@
 """Structured logs: JSON lines for machines, plain lines on a terminal, secrets in neither."""
 
+import json as plain_json
 import logging
 import re
 import sys
-from collections.abc import MutableMapping
+from collections.abc import Callable, MutableMapping
 from typing import Any, Final
 
 import orjson
@@ -44,7 +45,7 @@ def configure(*, json: bool | None = None) -> None:
         wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
         cache_logger_on_first_use=True,
     )
-    handler = logging.StreamHandler(sys.stderr)
+    handler = _LibraryLines(sys.stderr)
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
             foreign_pre_chain=[*named, structlog.stdlib.ExtraAdder(), _uncoloured, *common],
@@ -61,21 +62,52 @@ def configure(*, json: bool | None = None) -> None:
         logging.getLogger(name).propagate = True
 
 
+def _nobody() -> None:
+    pass
+
+
+_lost: Callable[[], object] = _nobody
+
+
+def on_loss(counted: Callable[[], object]) -> None:
+    """Have `counted` called for every line that could not be written."""
+    global _lost
+    _lost = counted
+
+
 class _Lines:
-    """Writes lines to standard error, each in one piece."""
+    """Writes lines to standard error, each in one piece.
+
+    INVARIANT: no request fails because its line cannot be written, be the disk full or the reader of the stream gone.
+    """
 
     def __init__(self, name: str) -> None:
         self.name = name
 
     def msg(self, line: str) -> None:
-        sys.stderr.write(line + "\n")
-        sys.stderr.flush()
+        try:
+            sys.stderr.write(line + "\n")
+            sys.stderr.flush()
+        except (OSError, ValueError):
+            # ValueError is a stream that was closed, or a character that it cannot write.
+            _lost()
 
     debug = info = warning = error = critical = exception = msg
 
 
+class _LibraryLines(logging.StreamHandler[Any]):
+    """The lines of libraries; one that cannot be written is counted like our own."""
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 — the name is logging's
+        _lost()
+
+
 def _json(event: Any, **_: Any) -> str:
-    return orjson.dumps(event, default=repr).decode()
+    try:
+        return orjson.dumps(event, default=repr).decode()
+    except TypeError:
+        # Such as half a surrogate pair in somebody's name, or an integer of more than 64 bits.
+        return plain_json.dumps(event, default=repr)
 
 
 def _uncoloured(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:

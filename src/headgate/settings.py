@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
+from headgate.catalogs.openings import Openings
 from headgate.model.errors import IllegalArgument
 from headgate.model.secrets import Secret
 from headgate.sync.connections import KINDS, Connection
@@ -34,7 +35,8 @@ class Oidc(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", forbid_unk
     algorithms: tuple[str, ...] = ("RS256", "ES256", "PS256")
     name_claims: tuple[str, ...] = ("preferred_username", "sub")
     """The first of these that a token has names the user."""
-    groups_claim: str = "groups"
+    groups_claim: str | bool = "groups"
+    """The claim that lists the groups; `false` declares that the issuer's tokens carry none."""
     leeway: int = 30
     """Seconds by which clocks may differ."""
     client_id: str | None = None
@@ -48,6 +50,8 @@ class Oidc(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", forbid_unk
             raise ValueError(f"'algorithms' must be some of {', '.join(ALGORITHMS)}")
         if not self.name_claims:
             raise ValueError("'name-claims' must name a claim")
+        if self.groups_claim is True or self.groups_claim == "":
+            raise ValueError("'groups-claim' must name a claim, or be false for an issuer without groups")
         if not 0 <= self.leeway <= 300:
             raise ValueError("'leeway' must be 0 to 300 seconds")
 
@@ -58,6 +62,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     home: str
     store: Secret
     warehouse: str
+    openings: Openings = Openings()
+    """The places (the warehouse among them) and hosts that tenants may name."""
     host: str = "127.0.0.1"
     port: int = 8090
     workers: int = 1
@@ -116,6 +122,8 @@ class _File(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", forbid_un
 
     store: str | None = None
     warehouse: str | None = None
+    places: tuple[str, ...] | None = None
+    hosts: tuple[str, ...] | None = None
     host: str | None = None
     port: int | None = None
     workers: int | None = None
@@ -149,10 +157,13 @@ def load(flags: Mapping[str, Any], environment: Mapping[str, str] = os.environ) 
             "Spark is either at a master or behind Spark Connect", hint="give one of the two"
         )
     admins = _names(setting("service_admins", ()))
+    warehouse = _warehouse(setting("warehouse", str(home / "warehouse")))
+    places = (_warehouse(place) for place in _listed(setting("places", ())))
     return Settings(
         home=str(home),
         store=Secret(setting("store", f"sqlite:///{home}/headgate.db")),
-        warehouse=_warehouse(setting("warehouse", str(home / "warehouse"))),
+        warehouse=warehouse,
+        openings=Openings.of((warehouse, *places), _listed(setting("hosts", ()))),
         host=setting("host", "127.0.0.1"),
         port=_number(setting("port", 8090), "port", 0, 65_535),
         workers=_number(setting("workers", 1), "workers", 1, 256),
@@ -185,8 +196,12 @@ def _read(asked: Path | None, usual: Path) -> _File:
 
 
 def _names(value: Any) -> frozenset[str]:
+    return frozenset(_listed(value))
+
+
+def _listed(value: Any) -> tuple[str, ...]:
     parts = value.split(",") if isinstance(value, str) else value
-    return frozenset(part.strip() for part in parts if part.strip())
+    return tuple(part.strip() for part in parts if part.strip())
 
 
 def _number(value: Any, name: str, least: int, most: int) -> int:

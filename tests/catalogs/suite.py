@@ -4,10 +4,12 @@ from contextlib import nullcontext
 
 import pytest
 
-from headgate.catalogs.interface import Place, Staged, TableCatalog
+from headgate.catalogs.interface import IcebergCatalog, Place, Staged, TableCatalog
 from headgate.model import tables as t
 from headgate.model.errors import AlreadyExists, Conflict, IllegalArgument, NotFound, Unsupported
 from headgate.model.objects import ObjectType
+from headgate.planning import Within, partitions
+from headgate.planning.reader import ManifestReader
 from headgate.store import Store, objects
 
 TYPES: tuple[t.DataType, ...] = (
@@ -48,6 +50,12 @@ class Opened:
             id = objects.create(tx, self.schema, self.metalake, ObjectType.TABLE, definition.name)
             staged.commit(tx, id)
         return Place(("s",), definition.name, id)
+
+    def partitions(self, at: Place) -> list[t.Partition]:
+        assert isinstance(self.catalog, IcebergCatalog)
+        document = self.catalog.document(at)
+        reader = ManifestReader(self.catalog.storage.io, Within(self.catalog.own_folders(document)))
+        return partitions.listed(document.metadata, reader)
 
     def commit(self, staged: Staged, at: Place) -> t.LoadedTable:
         with self.store.write("test", "commit") as tx:
@@ -265,4 +273,4 @@ class CatalogSuite:
     def test_a_table_without_partitions_has_none_to_list(self, opened: Opened) -> None:
         at = opened.create(table(("a", "integer")))
         with pytest.raises(Unsupported):
-            opened.catalog.partitions(at)
+            opened.partitions(at)

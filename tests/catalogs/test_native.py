@@ -18,6 +18,7 @@ from headgate.model.errors import Conflict, ConnectionFailed, HeadgateError, Ill
 from headgate.model.objects import ObjectType
 from headgate.store import Store, objects, pointers
 from tests.catalogs.suite import Opened, table
+from tests.openings import opened as allowed
 
 
 @pytest.fixture
@@ -27,7 +28,7 @@ def warehouse(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def opened(store: Store, warehouse: Path) -> Opened:
-    return Opened(Native(store, str(warehouse), "lake/cat", {}), store)
+    return Opened(Native(store, str(warehouse), "lake/cat", {}, allowed(warehouse)), store)
 
 
 def append(opened: Opened, at: Place, rows: pa.Table) -> None:
@@ -43,7 +44,7 @@ def append(opened: Opened, at: Place, rows: pa.Table) -> None:
     written = before.replace("/metadata/0", "/metadata/1")
     native.storage.write(written, json.loads(after.model_dump_json()))
     with opened.store.write("test", "append") as tx:
-        pointers.swap(tx, at.object, before, written, after.location)
+        pointers.swap(tx, at.object, before, written)
 
 
 def files(folder: Path) -> set[Path]:
@@ -67,10 +68,10 @@ def test_partitions_are_those_that_hold_data(opened: Opened) -> None:
         t.Partitioning("identity", field_name=("day",)),
     )
     at = opened.create(table(("region", "string"), ("day", "date"), partitioning=steps))
-    assert opened.catalog.partitions(at) == []
+    assert opened.partitions(at) == []
     days = pa.array([19000, 19000, 19040], pa.int32()).cast(pa.date32())
     append(opened, at, pa.table({"region": ["a/b", None, "a/b"], "day": days}))
-    found = opened.catalog.partitions(at)
+    found = opened.partitions(at)
     assert [partition.name for partition in found] == [
         "region=a%2Fb/day=2022-01-08",
         "region=a%2Fb/day=2022-02-17",
@@ -112,7 +113,7 @@ def test_what_is_staged_and_never_committed_changes_nothing(opened: Opened, ware
     pointed = files(warehouse)
     staged = opened.catalog.alter_table(at, (t.AddColumn(("b",), "string"),))
     # The process dies here: a fresh one finds the table as it was, and one file that nothing points to.
-    fresh = Native(opened.store, str(warehouse), "lake/cat", {})
+    fresh = Native(opened.store, str(warehouse), "lake/cat", {}, allowed(warehouse))
     assert fresh.load_table(at) == before
     assert len(files(warehouse) - pointed) == 1
     staged.abandon()
@@ -153,7 +154,7 @@ def test_a_table_made_again_shares_no_folder_with_the_former(opened: Opened) -> 
 
 
 def test_no_name_escapes_the_catalogs_folder(store: Store, warehouse: Path) -> None:
-    native = Native(store, str(warehouse), "lake/cat", {})
+    native = Native(store, str(warehouse), "lake/cat", {}, allowed(warehouse))
     for name in ("a/b", "a=b", "x y", "a:b@c+d", "日本", "a" * 128, "..", "../../etc"):
         staged = native.create_table(Place(("s", name), name), table(("a", "integer")))
         assert inside(staged.result.location, f"file://{warehouse}/lake/cat")
@@ -172,11 +173,11 @@ def test_purge_refuses_a_folder_that_is_not_the_tables_own(opened: Opened, wareh
         written = before.replace(".metadata.json", f"-{number}.metadata.json")
         native.storage.write(written, {**metadata, "location": wrong})
         with opened.store.write("test", "move") as tx:
-            pointers.swap(tx, at.object, before, written, wrong)
+            pointers.swap(tx, at.object, before, written)
         with pytest.raises(IllegalArgument, match="folder of its own"):
             native.drop_table(at, purge=True)
         with opened.store.write("test", "back") as tx:
-            pointers.swap(tx, at.object, written, before, metadata["location"])
+            pointers.swap(tx, at.object, written, before)
 
 
 def test_containment_goes_by_segments() -> None:
@@ -219,7 +220,7 @@ def test_only_plain_absolute_places_can_be_warehouses() -> None:
 def test_a_warehouse_that_cannot_be_written_fails_its_test(store: Store, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("not a folder")
     with pytest.raises(ConnectionFailed):
-        Native(store, str(tmp_path / "file"), "lake/cat", {}).test()
+        Native(store, str(tmp_path / "file"), "lake/cat", {}, allowed(tmp_path)).test()
 
 
 def test_metadata_that_is_gone_is_said_so(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -238,6 +239,10 @@ def test_metadata_that_is_gone_is_said_so(opened: Opened, monkeypatch: pytest.Mo
 
 def test_no_property_of_a_catalog_makes_the_server_load_code(store: Store, warehouse: Path) -> None:
     native = Native(
-        store, str(warehouse), "lake/cat", {"py-io-impl": "antigravity.Nothing", "s3-region": "eu"}
+        store,
+        str(warehouse),
+        "lake/cat",
+        {"py-io-impl": "antigravity.Nothing", "s3-region": "eu"},
+        allowed(warehouse),
     )
-    assert native.storage.io.properties == {"s3.region": "eu"}
+    assert native.storage.io.properties == {"s3.region": "eu", "headgate.places": f"file://{warehouse}"}

@@ -1,7 +1,7 @@
 """A federated REST catalog, against Apache's own server and Nessie: the shared suite, and what only federation promises."""
 
+import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -11,6 +11,7 @@ from headgate.model.objects import ObjectType
 from headgate.store import Store
 from tests.catalogs.suite import CatalogSuite, Opened
 from tests.nessie.server import nessie
+from tests.openings import opened as opened_for
 from tests.real.iceberg_kit import fixture_server
 
 __all__ = ["nessie"]
@@ -19,6 +20,7 @@ pytestmark = [pytest.mark.real, pytest.mark.slow]
 
 
 Properties = dict[str, str]
+OPEN = opened_for(tempfile.gettempdir(), "s3://nessie")
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +39,7 @@ def remote(request: pytest.FixtureRequest) -> Properties:
 @pytest.fixture
 def opened(remote: Properties, store: Store) -> Iterator[Opened]:
     """The adapter over an empty namespace `s`."""
-    catalog = RestIceberg(remote)
+    catalog = RestIceberg(store, "lake/fed", remote, OPEN)
     catalog.create_schema(("s",), None, {})
     yield Opened(catalog, store)
     catalog.drop_schema(("s",), cascade=True)
@@ -48,8 +50,8 @@ class TestRestCatalog(CatalogSuite):
     pass
 
 
-def test_schemas_nest_and_carry_properties(remote: Properties) -> None:
-    catalog = RestIceberg(remote)
+def test_schemas_nest_and_carry_properties(remote: Properties, store: Store) -> None:
+    catalog = RestIceberg(store, "lake/fed", remote, OPEN)
     catalog.create_schema(("a",), "first", {"k": "v"})
     catalog.create_schema(("a", "b"), None, {})
     assert catalog.schemas(()) == ["a"]
@@ -63,13 +65,14 @@ def test_schemas_nest_and_carry_properties(remote: Properties) -> None:
     catalog.close()
 
 
-def test_a_catalog_that_does_not_answer_says_so(tmp_path: Path) -> None:
-    gone = RestIceberg({"uri": "http://127.0.0.1:1"})
+def test_a_catalog_that_does_not_answer_says_so(store: Store) -> None:
+    gone = RestIceberg(store, "lake/fed", {"uri": "http://127.0.0.1:1"}, OPEN)
     with pytest.raises(ConnectionFailed, match="does not answer"):
         gone.test()
     gone.close()
     for uri in ("", "file:///etc", "ftp://x", "http://me:secret@host/"):
         with pytest.raises(IllegalArgument) as refused:
-            RestIceberg({"uri": uri})
+            RestIceberg(store, "lake/fed", {"uri": uri}, OPEN)
         assert "secret@" not in str(refused.value)
-    assert "hidden" not in repr(RestIceberg({"uri": "http://x", "token": "hidden"}).client)
+    told = RestIceberg(store, "lake/fed", {"uri": "http://localhost", "token": "hidden"}, OPEN)
+    assert "hidden" not in repr(told.client)

@@ -10,6 +10,7 @@ from headgate.catalogs.iceberg import storage
 from headgate.catalogs.iceberg.storage import Storage
 from headgate.model.errors import NotFound
 from headgate.planning import ManifestIndex, MissingManifestError, PlanRequest, plan
+from tests.openings import TEMPORARY
 from tests.planning.forge import Forge, ForgedFile, ForgedManifest, ForgedSnapshot, simple_schema
 
 OURS, THEIRS = {"s3.endpoint": "http://ours"}, {"s3.endpoint": "http://theirs"}
@@ -21,13 +22,13 @@ def test_a_document_that_one_storage_holds_is_not_there_in_another(
     # As for remote files, of which nobody asks whether they are still there.
     monkeypatch.setattr(storage, "_still_there", lambda location: True)
     place = str(tmp_path / "a.metadata.json")
-    Storage(OURS).write(place, {"secret": 1})
+    Storage(OURS, TEMPORARY).write(place, {"secret": 1})
     Path(place).unlink()
-    assert Storage(OURS).read(place) == {"secret": 1}, "it is remembered"
+    assert Storage(OURS, TEMPORARY).read(place) == {"secret": 1}, "it is remembered"
     with pytest.raises(NotFound):
-        Storage(THEIRS).read(place)
+        Storage(THEIRS, TEMPORARY).read(place)
     with pytest.raises(NotFound):
-        Storage({**OURS, "s3-access-key-id": "another"}).read(place)
+        Storage({**OURS, "s3-access-key-id": "another"}, TEMPORARY).read(place)
 
 
 @pytest.mark.parametrize("gone", ["list-*", "manifest-*"])

@@ -9,7 +9,7 @@ from typing import Any
 import anyio.from_thread
 import httpx
 
-from headgate.doors.authentication import Authentication
+from headgate.doors.authentication import Authentication, Proven
 from headgate.doors.gravitino import GravitinoDoor
 from headgate.doors.headgate import HeadgateDoor
 from headgate.doors.iceberg import IcebergDoor
@@ -29,11 +29,9 @@ from tests.decide.scenario import ADMIN, LAKE, Scenario, named
 class ClaimingScheme:
     """Believes ``Bearer user`` and ``Bearer user;group,group``: whom a token names and the groups it claims."""
 
-    def identify(
-        self, scheme: str, credentials: str, address: str | None
-    ) -> tuple[str, frozenset[str]] | None:
+    def identify(self, scheme: str, credentials: str, address: str | None) -> Proven | None:
         user, _, groups = credentials.partition(";")
-        return user, frozenset(filter(None, groups.split(",")))
+        return Proven(user, frozenset(filter(None, groups.split(","))))
 
 
 class Lake:

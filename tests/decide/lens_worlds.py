@@ -18,6 +18,8 @@ TABLES = tuple(range(10, 16))
 TAGS = {20: "pii", 21: "geo", 22: "tier"}
 USERS = {30: "ann", 31: "bob", 32: "cat", 33: "dan"}
 GROUPS = {40: "analysts", 41: "privacy"}
+STEWARDS = 45
+"""The group that owns all policies, so that priorities decide between their masks."""
 ROLES = {50: "reader", 51: "auditor"}
 POLICIES = tuple(range(60, 72))
 NOW = dt.datetime(2026, 3, 1, 12, 30, tzinfo=dt.UTC)
@@ -48,6 +50,7 @@ def start(r: Random) -> list[c.Change]:
         *(c.ObjectPut(id, LAKE, T.TAG, name) for id, name in TAGS.items()),
         *(c.ObjectPut(id, LAKE, T.ROLE, name) for id, name in ROLES.items()),
         *(c.PrincipalPut(id, LAKE, PrincipalKind.GROUP, name) for id, name in GROUPS.items()),
+        c.PrincipalPut(STEWARDS, LAKE, PrincipalKind.GROUP, "stewards"),
         *(
             c.PrincipalPut(id, LAKE, PrincipalKind.USER, name, True, attributes(r))
             for id, name in USERS.items()
@@ -102,6 +105,7 @@ def policy(r: Random) -> list[c.Change]:
         c.ObjectPut(id, LAKE, T.POLICY, f"p{id}"),
         *gone,
         c.PolicySet(id, document, r.random() < 0.9),
+        c.OwnerSet(id, STEWARDS),
         c.LabelSet(id, on, 0, None, True),
     ]
 
@@ -161,11 +165,15 @@ def content(r: Random) -> dict[str, object]:
 
 
 def identity(r: Random) -> Identity:
+    """Anyone; dan's tokens never tell his groups."""
+    user = r.choice(tuple(USERS.values()))
+    groups = frozenset(r.sample(tuple(GROUPS.values()), r.choice((0, 0, 1))))
     return Identity(
-        r.choice(tuple(USERS.values())),
-        frozenset(r.sample(tuple(GROUPS.values()), r.choice((0, 0, 1)))),
+        user,
+        frozenset() if user == "dan" else groups,
         ActiveRoles() if r.random() < 0.8 else ActiveRoles(all=False),
         purpose=r.choice((None, "work", "other")),
+        groups_known=user != "dan",
     )
 
 

@@ -41,6 +41,8 @@ class Who:
     user: str
     claims: tuple[str, ...] = ()
     active: tuple[str, ...] | None = None
+    groups_known: bool = True
+    """Whether the token tells the groups at all."""
 
 
 def kind(key: Key) -> str:
@@ -103,8 +105,16 @@ class Question:
         return self.owns(self.key)
 
     def says(self, effect: str, privilege: str, chain: list[Key]) -> bool:
-        """Whether a role has this effect on one of these levels: allows of active roles, denies of all held ones."""
-        for role in self.held_roles:
+        """Whether a role has this effect on one of these levels: allows of active roles, denies of all held ones.
+
+        Whose groups are not known is denied what any group is denied.
+        """
+        roles = list(self.held_roles)
+        if effect == "deny" and not self.who.groups_known:
+            roles += [
+                role for role, (what, _) in self.world.holders if role[0] == self.lake and what == "group"
+            ]
+        for role in roles:
             if effect == "allow" and self.who.active is not None and role[-1] not in self.who.active:
                 continue
             if any((role, key, privilege, effect) in self.world.grants for key in chain):
@@ -228,8 +238,9 @@ RULES: dict[str, Rule] = {
     "TEST_CONNECTION": _metalake_or("CREATE_CATALOG"),
     "TEST_CATALOG_CONNECTION": lambda q: q.top(),
     "LOAD_CATALOG": _load_catalog,
-    "SET_CATALOG_IN_USE": _load_catalog,
+    "SET_CATALOG_IN_USE": lambda q: q.top(),
     "ALTER_CATALOG": lambda q: q.top(),
+    "CHOOSE_PLACE": lambda q: q.top(),
     "DROP_CATALOG": lambda q: q.top(),
     "LIST_SCHEMAS": _load_catalog,
     "CREATE_SCHEMA": lambda q: (

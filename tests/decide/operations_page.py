@@ -5,6 +5,7 @@ from pathlib import Path
 
 from headgate.decide import Op
 from headgate.decide.requirements import All, Any, Fact, Has, Is, Requirement
+from headgate.model.objects import ObjectType
 
 PAGE = Path(__file__).parents[2] / "docs" / "authority.md"
 _PLACE = re.compile(r"(?<=<!-- operations -->\n).*?(?=<!-- /operations -->)", re.DOTALL)
@@ -44,7 +45,10 @@ def table() -> str:
     lines = ["| operation | asked of | condition | a list shows |", "|---|---|---|---|"]
     for op in Op:
         shows = "" if op.value.shows is None else words(op.value.shows)
-        lines.append(f"| `{op.name.lower()}` | {op.on} | {words(op.value.requirement)} | {shows} |")
+        asks = words(op.value.requirement)
+        if op.value.whole:
+            asks = f"({asks}) and sees all of {'it' if op.on is ObjectType.TABLE else 'every table in it'}"
+        lines.append(f"| `{op.name.lower()}` | {op.on} | {asks} | {shows} |")
     return "\n".join(lines) + "\n"
 
 

@@ -127,6 +127,7 @@ def _person(row: Row, default: str) -> str:
     return row.about.name if row.about else default
 
 
+_FILE = {"name": "new", "metadata-location": "file:///nowhere/metadata/0.metadata.json"}
 _CATALOG = {"name": "new", "type": "model", "provider": "model", "properties": {}}
 
 
@@ -150,6 +151,7 @@ REQUESTS: dict[Op, Callable[[Row], Request]] = {
     Op.LOAD_CATALOG: at("GET"),
     Op.SET_CATALOG_IN_USE: at("PATCH", body={"inUse": True}),
     Op.ALTER_CATALOG: at("PUT", body=_COMMENT),
+    Op.CHOOSE_PLACE: lambda row: ("POST", f"/iceberg/v1/{LAKE}.{row.ref.name}/namespaces/s/register", _FILE),
     Op.DROP_CATALOG: at("DELETE", "?force=true"),
     Op.LIST_SCHEMAS: listing(ObjectType.SCHEMA),
     Op.CREATE_SCHEMA: _new_schema,

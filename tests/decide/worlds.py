@@ -1,6 +1,6 @@
 """Random worlds, and any world as an authority: the bridge between the naive reference and the compiled one."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 
 from headgate.decide import Authority, Op
@@ -85,18 +85,19 @@ def random_caller(r: Random, world: World, lake: str) -> Who:
     """A caller who names as active only roles they hold: others are refused before any question."""
     user = r.choice((*USERS, "stranger"))
     claims = tuple(group for group in (*GROUPS, "unknown") if r.random() < 0.25)
-    who = Who(user, claims)
+    known = r.random() < 0.8
+    who = Who(user, claims if known else (), groups_known=known)
     if r.random() < 0.7:
         return who
     from tests.decide.naive import Question
 
     held = sorted({role[-1] for role in Question(world, who, (lake, "metalake")).held_roles})
-    return Who(user, claims, tuple(name for name in held if r.random() < 0.5))
+    return replace(who, active=tuple(name for name in held if r.random() < 0.5))
 
 
 def identity(who: Who) -> Identity:
     active = ActiveRoles() if who.active is None else ActiveRoles(all=False, names=frozenset(who.active))
-    return Identity(who.user, frozenset(who.claims), active)
+    return Identity(who.user, frozenset(who.claims), active, groups_known=who.groups_known)
 
 
 @dataclass

@@ -85,6 +85,18 @@ def test_a_disabled_catalog_does_nothing_but_be_seen_enabled_and_dropped(api: Ap
         assert api("admin", method, path).json()["type"] == "MetalakeNotInUseException", (method, path)
 
 
+def test_only_an_owner_takes_a_catalog_out_of_use(api: Api, people: People) -> None:
+    api("admin", "POST", CATALOGS, {"name": "cat", **ICEBERG})
+    people.may("ann", "USE_CATALOG", "catalog", "cat")
+    for in_use in (False, True):
+        answer = api("ann", "PATCH", f"{CATALOGS}/cat", {"inUse": in_use})
+        assert (answer.status_code, answer.json()["code"]) == (403, 1008)
+    assert api("ann", "GET", f"{CATALOGS}/cat").json()["catalog"]["properties"]["in-use"] == "true"
+    people.may("ann", "CREATE_CATALOG", "metalake", "lake")
+    api("ann", "POST", CATALOGS, {"name": "mine", **ICEBERG})
+    assert api("ann", "PATCH", f"{CATALOGS}/mine", {"inUse": False}).json() == {"code": 0}
+
+
 def test_secrets_are_kept_but_never_told(api: Api, steward: Steward) -> None:
     secrets = {
         "s3-access-key-id": "hush-1",
@@ -93,7 +105,7 @@ def test_secrets_are_kept_but_never_told(api: Api, steward: Steward) -> None:
         "oauth2.credential": "hush-4",
         "token": "hush-5",
         "private_key": "hush-6",
-        "uri": "https://me:hush-7@example.org/x",
+        "mirror": "https://me:hush-7@example.org/x",
     }
     body = {"name": "cat", **ICEBERG, "properties": {**secrets, "s3-region": "eu-1"}}
     answers = [

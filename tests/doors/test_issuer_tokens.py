@@ -16,6 +16,7 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
+from headgate.doors.authentication import Authentication, Proven
 from headgate.doors.authentication.keys import FRESH, PAUSE, STALE, IssuerKeys
 from headgate.doors.authentication.oidc import OidcScheme
 from headgate.model.errors import Unauthenticated, Unavailable
@@ -106,17 +107,44 @@ def signed(issuer: Issuer, key: Any, kid: str | None = "one", alg: str = "RS256"
 
 def test_a_good_token_proves_user_and_groups(issuer: Issuer) -> None:
     key = issuer.rsa("one")
-    assert scheme(issuer).identify("bearer", signed(issuer, key), None) == ("ann", frozenset({"analysts"}))
+    assert scheme(issuer).identify("bearer", signed(issuer, key), None) == Proven(
+        "ann", frozenset({"analysts"})
+    )
     elliptic = issuer.keys["two"] = ec.generate_private_key(ec.SECP256R1())
-    token = signed(issuer, elliptic, "two", "ES256", preferred_username="bea", groups=None)
-    assert scheme(issuer).identify("bearer", token, None) == ("bea", frozenset())
+    token = signed(issuer, elliptic, "two", "ES256", preferred_username="bea", groups=[])
+    assert scheme(issuer).identify("bearer", token, None) == Proven("bea", frozenset())
+
+
+def test_groups_that_a_token_does_not_tell_are_unknown_and_not_none(issuer: Issuer) -> None:
+    key = issuer.rsa("one")
+    silent = signed(issuer, key, groups=None)
+    assert scheme(issuer).identify("bearer", silent, None) == Proven("ann", None)
+    assert scheme(issuer, groups_claim="roles").identify("bearer", signed(issuer, key), None) == Proven(
+        "ann", None
+    )
+    bearer = {"authorization": f"Bearer {silent}"}
+    assert not Authentication([scheme(issuer)]).identify(bearer, None).groups_known
+    told = {"authorization": f"Bearer {signed(issuer, key, groups=[])}"}
+    assert Authentication([scheme(issuer)]).identify(told, None).groups_known
+
+
+def test_an_issuer_may_be_declared_to_carry_no_groups(issuer: Issuer) -> None:
+    key = issuer.rsa("one")
+    for claims in ({"groups": None}, {"groups": ["analysts"]}):
+        token = signed(issuer, key, **claims)
+        assert scheme(issuer, groups_claim=False).identify("bearer", token, None) == Proven(
+            "ann", frozenset()
+        )
+    for wrong in (True, ""):
+        with pytest.raises(ValueError, match="groups-claim"):
+            Oidc(issuer=issuer.url, audience="headgate", groups_claim=wrong)
 
 
 def test_claims_and_key_address_are_configurable(issuer: Issuer) -> None:
     key = issuer.rsa("one")
     told = scheme(issuer, jwks_url=issuer.url + "/keys", name_claims=("email",), groups_claim="roles")
     token = signed(issuer, key, email="ann@example.com", roles=["a", "b"])
-    assert told.identify("bearer", token, None) == ("ann@example.com", frozenset({"a", "b"}))
+    assert told.identify("bearer", token, None) == Proven("ann@example.com", frozenset({"a", "b"}))
     assert issuer.fetched == ["/keys"]
 
 

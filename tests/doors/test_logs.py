@@ -1,5 +1,6 @@
 """Logs: what looks like a secret is taken out even where a library put it in."""
 
+import io
 import json
 import logging
 import sys
@@ -8,6 +9,7 @@ import pytest
 import structlog
 
 from headgate import logs
+from headgate.doors.observe import Metrics
 
 SECRET = "s3cr3t-Value_1"
 
@@ -59,3 +61,38 @@ def test_local_variables_are_never_in_a_traceback(capsys: pytest.CaptureFixture[
         written = capsys.readouterr().err
         assert "invalid literal" in written
         assert SECRET not in written
+
+
+class Broken(io.StringIO):
+    """A stream that takes nothing more."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__()
+        self.error = error
+
+    def write(self, _: str) -> int:
+        raise self.error
+
+    def flush(self) -> None:
+        raise self.error
+
+
+@pytest.mark.parametrize(
+    "error", [OSError(28, "No space left on device"), BrokenPipeError(), ValueError("I/O on closed file")]
+)
+@pytest.mark.parametrize("as_json", [True, False])
+def test_a_line_that_cannot_be_written_is_counted_and_fails_nothing(
+    monkeypatch: pytest.MonkeyPatch, error: Exception, as_json: bool
+) -> None:
+    monkeypatch.setattr(sys, "stderr", Broken(error))
+    logs.configure(json=as_json)
+    metrics = Metrics()
+    structlog.get_logger("x").info("request", user="ann")
+    logging.getLogger("somebody.else").error("said")
+    assert b"headgate_log_lines_lost_total 2.0" in metrics.text()
+
+
+def test_whatever_is_in_an_event_it_is_written(capsys: pytest.CaptureFixture[str]) -> None:
+    logs.configure(json=True)
+    structlog.get_logger("x").info("odd", user="\ud800", number=2**70, key={1: object()})
+    assert json.loads(capsys.readouterr().err)["event"] == "odd"

@@ -47,7 +47,7 @@ def test_a_token_proves_its_user_and_groups_until_it_is_revoked_by_anyone(
 ) -> None:
     made = steward.tokens.create(permit, "ann", ("b", "a", "a"))
     elsewhere = OwnTokenScheme(Steward(Store(str(store.url))).tokens)
-    assert elsewhere.identify("bearer", made.text, None) == ("ann", frozenset({"a", "b"}))
+    assert elsewhere.identify("bearer", made.text, None)[:2] == ("ann", frozenset({"a", "b"}))
     assert elsewhere.identify("basic", made.text, None) is None
     assert elsewhere.identify("bearer", "eyJ.a.b", None) is None
     steward.tokens.revoke(permit, made.record.id)
@@ -74,7 +74,7 @@ def test_what_is_not_exactly_a_token_proves_nothing(steward: Steward, permit: Pe
     ):
         with pytest.raises(Unauthenticated, match="not valid"):
             steward.tokens.proven(text)
-    assert steward.tokens.proven(made.text) == ("ann", frozenset())
+    assert steward.tokens.proven(made.text).user == "ann"
 
 
 def test_an_expired_token_proves_nothing(

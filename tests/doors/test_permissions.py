@@ -170,7 +170,7 @@ def test_bad_grants_are_refused_and_change_nothing(
 
 def test_names_in_paths_mean_only_themselves(api: Api) -> None:
     use = {"privileges": securable("", "", "use_catalog")["privileges"]}
-    for name in ("x" * 60_000, "%2e%2e", "a%2Fgrant", "%00", "*", "%25", "%0a", "cat%2F..%2Fcat"):
+    for name in ("x" * 60_000, "%2e%2e", "a%2Fgrant", "*", "%25", "%0a", "cat%2F..%2Fcat"):
         for method, path, body in (
             ("PUT", f"{GRANTS}/users/{name}/grant", {"roleNames": []}),
             ("PUT", f"{GRANTS}/groups/{name}/revoke", {"roleNames": []}),
@@ -185,4 +185,7 @@ def test_names_in_paths_mean_only_themselves(api: Api) -> None:
             assert failed(api("admin", method, path, body))[0] == 404, (method, path[:80])
             if "/objects/" not in path:
                 assert refused(api("eve", method, path, body))
-    assert failed(api("admin", "GET", f"{LAKE}/roles/%ff")) == (400, "IllegalArgumentException")
+    for name in ("%ff", "%00"):
+        for user in ("admin", "eve"):
+            refusal = failed(api(user, "GET", f"{LAKE}/roles/{name}"))
+            assert refusal == (400, "IllegalArgumentException"), (user, name)

@@ -3,6 +3,7 @@
 import itertools
 import json
 import re
+import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -78,7 +79,11 @@ class HostileReader:
             if planned.status_code == 200 and "plan-id" in planned.json():
                 id = planned.json()["plan-id"]
                 self._keep("GET", f"{place}/credentials?planId={id}")
-                self._keep("GET", f"{place}/plan/{id}")
+                # A plan over what is not copied yet may be done soon, or much later.
+                for _ in range(20):
+                    if self._keep("GET", f"{place}/plan/{id}").json().get("status") != "submitted":
+                        break
+                    time.sleep(0.25)
                 self._keep("DELETE", f"{place}/plan/{id}")
             for task in planned.json().get("plan-tasks", []):
                 self._keep("POST", f"{place}/tasks", {"plan-task": task})

@@ -18,8 +18,9 @@ from headgate.doors.iceberg import IcebergDoor
 from headgate.doors.openapi import with_document
 from headgate.doors.server import Server
 from headgate.model.objects import ObjectRef, ObjectType
+from headgate.model.principals import PrincipalKind
 from headgate.steward import Steward
-from headgate.store import Store, keys
+from headgate.store import Store, keys, mask_keys
 from tests.leaks.canaries import Aviary, Forbidden, leaves
 from tests.leaks.clients import spark_catalog
 from tests.leaks.hostile import Ask
@@ -128,7 +129,11 @@ class Hunt:
         with self.inside() as steward:
             node = steward.kernel.authority().find(ObjectRef("lake", ObjectType.METALAKE))
             assert node is not None
-            return keys.key(steward.kernel.store, f"mask|{node.id}|{KEY}")
+            member = steward.kernel.authority().member(node.id, PrincipalKind.USER, "admin")
+            assert member is not None
+            with steward.kernel.store.read() as read:
+                (pool,) = mask_keys.pools(read, node.id, node.id, member.id, [KEY]).values()
+            return keys.key(steward.kernel.store, keys.Use.PSEUDONYMS, node.id, pool, KEY)
 
     @contextmanager
     def inside(self) -> Iterator[Steward]:

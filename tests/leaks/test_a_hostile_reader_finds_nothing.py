@@ -2,8 +2,10 @@
 
 import pytest
 
+from headgate.planning import Plan, PlanRequest
 from headgate.steward import governed, scans
 from headgate.steward.reads import Reads
+from headgate.steward.sights import Sight
 from tests.leaks.canaries import Forbidden
 from tests.leaks.files import laid_open
 from tests.leaks.hostile import HostileReader, Loot, local
@@ -62,9 +64,12 @@ def see_all(patch: pytest.MonkeyPatch) -> None:
 
 
 def plan_originals(patch: pytest.MonkeyPatch) -> None:
-    """Every file conforms."""
-    patch.setattr(scans, "parted", lambda files, *_, **__: ([file.path for file in files.files()], []))
-    patch.setattr(governed.Governed, "is_ready", lambda *_: False)
+    """Files of the table itself are planned."""
+
+    def veiled(self: scans.Scans, _: object, sight: Sight, request: PlanRequest, **__: object) -> Plan:
+        return self.governed.plan(sight, request)
+
+    patch.setattr(scans.Scans, "_restricted", veiled)
 
 
 def tell_the_table(patch: pytest.MonkeyPatch) -> None:

@@ -75,10 +75,10 @@ class Seen:
 
     def rows(self, raw: Sequence[Row]) -> list[Row]:
         """The rows by the names of the columns."""
-        counts = {
-            path: Counter(_at(row, path) for row in raw) for path, mask in self.masks.items() if mask.least
-        }
         kept = [row for row in raw if all(check(row, self.person) is True for check in self.filters)]
+        counts = {
+            path: Counter(_at(row, path) for row in kept) for path, mask in self.masks.items() if mask.least
+        }
         return [
             {c.name: self._cell(c, row.get(c.key), (c.key,), counts) for c in self.columns} for row in kept
         ]

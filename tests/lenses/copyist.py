@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from headgate.lenses.copies import GovernedCopy
+from headgate.lenses.copies import CopyFile, GovernedCopy
 from headgate.steward import Steward
 from headgate.steward.workshop import Order
 
@@ -15,14 +15,12 @@ def make(steward: Steward, order: Order) -> list[GovernedCopy]:
     for source in order.job.sources:
         key = order.job.key(source)
         path = folder / f"{key[:16]}.parquet"
-        path.write_bytes(b"copy of " + source.path.rpartition("/")[2].encode())
+        path.write_bytes(b"copy of " + source.paths[0].rpartition("/")[2].encode())
         copies.append(
             GovernedCopy(
                 key,
                 source,
-                f"file://{path}",
-                path.stat().st_size,
-                1,
+                (CopyFile(f"file://{path}", path.stat().st_size, 1),),
                 field_ids=frozenset(order.job.lens.schema.by_id),
                 last_column_id=int(order.job.document["last-column-id"]),
             )

@@ -70,8 +70,9 @@ def test_status_is_for_the_owner_and_ones_own_for_everyone(api: Api) -> None:
     (view,) = views(api)
     assert (view["table"], view["made"], view["wanted"], view["failed"]) == ("cat.s.t", 3, 0, 0)
     assert refused(api("ann", "GET", f"{LENSES}?metalake=lake"))
+    assert api("ann", "GET", TABLE).status_code == 200
     mine = done(api("ann", "GET", f"{LENSES}/mine?metalake=lake&table=cat.s.t"))["views"]
-    assert [one["view"] for one in mine] == [view["view"]]
+    assert mine == [{"table": "cat.s.t", "view": view["view"], "ready": True}], "and no number of copies"
     assert api("bob", "GET", f"{LENSES}/mine?metalake=lake&table=cat.s.t").status_code in (403, 404)
 
 

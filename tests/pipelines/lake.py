@@ -20,18 +20,27 @@ from headgate.language.lower import iceberg
 from headgate.language.masks.mask import Mask, bind_mask, parse_mask
 from headgate.language.masks.python import Secrets, apply
 from headgate.language.parse import parse
-from headgate.lenses.copies import GovernedCopy, SourceFile
+from headgate.lenses.arrangement import arrangement_of, sources_of
+from headgate.lenses.copies import GovernedCopy, Source, by_source
 from headgate.lenses.metadata import govern_snapshot, governed_document, write_governed_document
 from headgate.model.schema import Field, ListType, MapType, Schema, StructType, Type
 from headgate.pipelines.job import MaterialiseJob
 from headgate.pipelines.lens_sql import LensSql, lens_sql
 from headgate.pipelines.materialise import materialise
 from headgate.pipelines.other_rows import noisy_value
-from headgate.planning import ManifestIndex, PlanRequest, Veil, plan
+from headgate.planning import ManifestIndex, PlanRequest, Veil
+from tests.openings import TEMPORARY
+from tests.planning.forge import plan
 
 LAKE = "lake"
-SECRETS = Secrets({"customers": b"0123456789abcdef0123456789abcdef"}, b"a salt of the lens")
-STORAGE = Storage({})
+SECRETS = Secrets(
+    {"customers": b"0123456789abcdef0123456789abcdef"},
+    salt=b"a salt of the lens",
+    noise=b"a noise of the table",
+    order=b"an order of the table",
+    names=b"a name of the table",
+)
+STORAGE = Storage({}, TEMPORARY)
 _numbers = itertools.count()
 
 
@@ -175,7 +184,13 @@ class Lake:
         folder = self.folder / "governed" / uuid.uuid4().hex
         lens = seen.sql()
         job = MaterialiseJob(
-            document, snapshot, tuple(sources), lens, f"file://{folder}", f"file://{self.folder}/staging"
+            document,
+            snapshot,
+            tuple(sources),
+            lens,
+            f"file://{folder}",
+            f"file://{self.folder}/staging",
+            arrangement_of(document, lens.outline),
         )
         copies = materialise(self.spark, job, STORAGE)
         made = govern_snapshot(
@@ -183,7 +198,7 @@ class Lake:
             document,
             snapshot,
             outline=lens.outline,
-            copies={copy.source.path: copy for copy in copies},
+            copies=by_source(copies),
             originals=originals,
             folder=f"file://{folder}",
         )
@@ -192,7 +207,7 @@ class Lake:
         return Governed(location, governed, copies, originals, folder, self.spark, lens.schema)
 
 
-def files_of(document: dict[str, Any], snapshot: int, seen: View) -> tuple[list[SourceFile], frozenset[str]]:
+def files_of(document: dict[str, Any], snapshot: int, seen: View) -> tuple[list[Source], frozenset[str]]:
     """What must be copied and what conforms as it is."""
     masked = frozenset(m.column.field_id for m in seen.masks)
     try:
@@ -210,13 +225,15 @@ def files_of(document: dict[str, Any], snapshot: int, seen: View) -> tuple[list[
         index=ManifestIndex(memory_bytes=1 << 26),
         veil=Veil(seen.hidden, masked, filtered, exact),
     )
-    sources, originals = [], set()
+    copied, originals = [], set()
     for file in made.files():
         if file.conforms and not file.deletes:
             originals.add(file.path)
         else:
-            sources.append(SourceFile(file.path, file.deletes))
-    return sources, frozenset(originals)
+            copied.append(file)
+    outline = seen.sql().outline
+    arrangement = arrangement_of(document, outline)
+    return sources_of(copied, document, outline, arrangement), frozenset(originals)
 
 
 def expected(
@@ -225,6 +242,7 @@ def expected(
     """What the lens shows of rows (dicts by column name), worked out in plain Python."""
     out = []
     everyone = [by_id(seen.schema, row) for row in population or rows]
+    everyone = [row for row in everyone if keeps(seen.rows, row)]
     for row in (by_id(seen.schema, row) for row in rows):
         if not keeps(seen.rows, row):
             continue
@@ -246,7 +264,7 @@ def _masked(row: Any, mask: Mask, ids: tuple[int, ...], everyone: list[dict[int,
     if len(ids) > 1:
         return {**row, ids[0]: _masked(value, mask, ids[1:], everyone)}
     if mask.name == "noisy":
-        return {**row, ids[0]: noisy_value(mask, value, SECRETS.salt)}
+        return {**row, ids[0]: noisy_value(mask, value, SECRETS.noise)}
     if mask.name == "k_anonymous":
         count = sum(1 for other in everyone if _at(other, mask.column.ids) == value)
         return {**row, ids[0]: value if count >= mask.args[0] else None}

@@ -1,4 +1,4 @@
-"""Promise: `k_anonymous` counts the table's rows, `noisy` draws once per value, and both equal the reference."""
+"""Promise: `k_anonymous` counts the rows that are shown, `noisy` draws once per value, and both equal the reference."""
 
 import decimal
 import statistics
@@ -8,7 +8,7 @@ import pytest
 
 from headgate.language.errors import LoweringError
 from headgate.language.masks.mask import Mask, bind_mask, parse_mask
-from headgate.model.schema import DOUBLE, INT, DecimalType, Field, Schema
+from headgate.model.schema import DOUBLE, INT, LONG, DecimalType, Field, Schema
 from headgate.pipelines.other_rows import noisy_value
 from tests.pipelines.lake import Lake, expected, view
 from tests.pipelines.people import insert
@@ -27,9 +27,9 @@ def marked(test: Any) -> Any:
 
 
 @marked
-def test_k_anonymous_counts_every_row_of_the_snapshot_and_no_deleted_one(lake: Lake) -> None:
+def test_k_anonymous_counts_every_shown_row_of_the_snapshot_and_no_hidden_or_deleted_one(lake: Lake) -> None:
     table = lake.create("id bigint, town string NOT NULL, home struct<zip: string>")
-    towns = ["Ulm"] * 5 + ["Bonn"] * 3 + ["Kiel"] * 2 + ["Trier"]
+    towns = ["Ulm"] * 5 + ["Bonn"] * 3 + ["Kiel"] * 2 + ["Trier"] + ["Jena"] * 3
     rows = [{"id": n, "town": t, "home": {"zip": t[:2]} if n % 3 else None} for n, t in enumerate(towns)]
     columns = "id bigint, town string, home struct<zip: string>"
     for part in (rows[::2], rows[1::2]):
@@ -39,7 +39,7 @@ def test_k_anonymous_counts_every_row_of_the_snapshot_and_no_deleted_one(lake: L
     seen = view(
         lake.document(table),
         mask={"town": "k_anonymous(town, 3)", "home.zip": "k_anonymous(home.zip, 2)"},
-        rows="id <> 0",
+        rows="id <> 0 AND id < 13",
     )
     want = expected(seen, left)
     assert {r[2] for r in want} == {"Ulm", None}
@@ -86,7 +86,7 @@ def mask_of(source: str, type_: Any = INT, field_id: int = 1) -> Mask:
     return bind_mask(parse_mask(source), Schema((Field(field_id, "c", type_),)), field_id)
 
 
-def test_noise_has_the_promised_spread_and_depends_on_lens_column_and_value() -> None:
+def test_noise_has_the_promised_spread_and_depends_on_table_column_scale_and_value() -> None:
     mask = mask_of("noisy(c, 10)", DOUBLE)
     noise = [noisy_value(mask, float(n), b"salt" * 4) - n for n in range(5000)]
     assert abs(statistics.mean(noise)) < 0.6
@@ -98,6 +98,13 @@ def test_noise_has_the_promised_spread_and_depends_on_lens_column_and_value() ->
         mask_of("noisy(c, 10)", DOUBLE, 2), 1.0, b"salt" * 4
     )
     assert noisy_value(mask_of("noisy(c, 10)"), None, b"salt" * 4) is None
+    # One draw in two scales would tell the value.
+    low, high = (noisy_value(mask_of(f"noisy(c, {s})", DOUBLE), 1.0, b"salt" * 4) - 1.0 for s in (10, 20))
+    assert abs(high - 2 * low) > 1e-3
+    # A widened column draws what it drew before.
+    assert noisy_value(mask_of("noisy(c, 10)", INT), 5, b"salt" * 4) == noisy_value(
+        mask_of("noisy(c, 10)", LONG), 5, b"salt" * 4
+    )
 
 
 def test_noise_stays_within_the_type() -> None:

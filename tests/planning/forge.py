@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,6 +31,10 @@ from pyiceberg.types import (
 )
 from pyiceberg.utils.decimal import decimal_required_bytes
 from pyiceberg.utils.truncate import truncate_upper_bound_text_string
+
+from headgate import planning
+from headgate.planning import ManifestIndex, Plan, PlanRequest, Within
+from headgate.planning.segment import Segment
 
 DATA, POSITION_DELETES, EQUALITY_DELETES = 0, 1, 2
 EXISTING, ADDED, DELETED = 0, 1, 2
@@ -115,10 +120,10 @@ class Forge:
             refs["main"] = {"type": "branch", "snapshot-id": current}
         metadata: dict[str, Any] = {
             "format-version": self.version,
-            "table-uuid": "5f8b1c1e-7c0a-4c55-9d0e-1f0a5a6a7b8c",
+            "table-uuid": str(uuid.uuid5(uuid.NAMESPACE_URL, str(self.folder))),
             "location": str(self.folder),
             "last-updated-ms": 1_700_000_000_000,
-            "last-column-id": 100,
+            "last-column-id": max(schema.highest_field_id for schema in self.schemas),
             "current-schema-id": self.schema.schema_id,
             "schemas": [json.loads(schema.model_dump_json()) for schema in self.schemas],
             "default-spec-id": self.specs[-1].spec_id,
@@ -417,3 +422,27 @@ def write_avro(
 def simple_schema(*columns: tuple[str, IcebergType], schema_id: int = 0) -> Schema:
     fields = [NestedField(i, name, kind, required=False) for i, (name, kind) in enumerate(columns, 1)]
     return Schema(*fields, schema_id=schema_id)
+
+
+class Anywhere(Within, frozen=True):
+    """Files on paper lie nowhere: for tests that are not about places."""
+
+    def check(self, path: str) -> None:
+        pass
+
+    def check_files(self, index: ManifestIndex, segment: Segment, rows: Any) -> None:
+        pass
+
+
+ANYWHERE = Anywhere(())
+
+
+def plan(metadata: dict[str, Any], request: PlanRequest, *, within: Within = ANYWHERE, **more: Any) -> Plan:
+    """A plan over files on paper."""
+    return planning.plan(metadata, request, within=within, **more)
+
+
+def plan_from_token(
+    metadata: dict[str, Any], token: str, *, within: Within = ANYWHERE, **more: Any
+) -> tuple[Plan, planning.PlanTask]:
+    return planning.plan_from_token(metadata, token, within=within, **more)

@@ -11,7 +11,7 @@ from pyiceberg.partitioning import PartitionField, PartitionSpec
 from pyiceberg.transforms import IdentityTransform
 from pyiceberg.types import LongType, StringType
 
-from headgate.planning import ManifestIndex, PlanRequest, plan
+from headgate.planning import ManifestIndex, PlanRequest
 from tests.planning.forge import (
     EQUALITY_DELETES,
     PATH_COLUMN,
@@ -20,6 +20,7 @@ from tests.planning.forge import (
     ForgedFile,
     ForgedManifest,
     ForgedSnapshot,
+    plan,
     simple_schema,
 )
 

@@ -15,7 +15,7 @@ from pyiceberg.schema import Schema
 from pyiceberg.transforms import BucketTransform, IdentityTransform, TruncateTransform
 from pyiceberg.types import IntegerType, LongType, NestedField, StringType, StructType
 
-from headgate.planning import ManifestIndex, Plan, PlanRequest, UnknownColumnError, Veil, plan
+from headgate.planning import ManifestIndex, Plan, PlanRequest, UnknownColumnError, Veil
 from tests.planning.forge import (
     EQUALITY_DELETES,
     PATH_COLUMN,
@@ -25,6 +25,7 @@ from tests.planning.forge import (
     ForgedFile,
     ForgedManifest,
     ForgedSnapshot,
+    plan,
     simple_schema,
 )
 from tests.planning.strategies import SMALL, RandomFilter, RandomTable, filters, tables

@@ -15,8 +15,8 @@ from pyiceberg.expressions.visitors import expression_evaluator, rewrite_not
 from pyiceberg.table import ManifestGroupPlanner, StaticTable
 from pyiceberg.typedef import Record
 
-from headgate.planning import ManifestIndex, Plan, PlanRequest, Veil, plan
-from tests.planning.forge import Forge, ForgedFile
+from headgate.planning import ManifestIndex, Plan, PlanRequest, Veil
+from tests.planning.forge import Forge, ForgedFile, plan
 from tests.planning.strategies import SMALL, RandomFilter, RandomTable, filters, tables
 
 

@@ -17,12 +17,12 @@ from hypothesis import strategies as st
 from pyiceberg.schema import Schema
 from pyiceberg.types import LongType, StringType
 
-from headgate.planning import CorruptManifestError, ManifestIndex, PlanRequest, plan
+from headgate.planning import CorruptManifestError, ManifestIndex, PlanRequest
 from headgate.planning.avrofile import AvroFile, parse_avro_file
 from headgate.planning.layout import UnfitError, compile_layout
 from headgate.planning.manifest import decode_compiled, decode_manifest, decode_plain
 from headgate.planning.segment import ManifestFile, Segment, build_segment
-from tests.planning.forge import Forge, ForgedFile, ForgedManifest, ForgedSnapshot, simple_schema
+from tests.planning.forge import Forge, ForgedFile, ForgedManifest, ForgedSnapshot, plan, simple_schema
 from tests.planning.strategies import SMALL, RandomTable, tables
 
 SCHEMA = simple_schema(("id", LongType()), ("name", StringType()))
@@ -114,9 +114,9 @@ def test_every_codec_is_read(tmp_path: Path, codec: str) -> None:
     same(build_segment(decode_manifest(recoded(path, codec)), manifest), expected)
 
 
-def test_an_unknown_codec_is_refused_by_name(tmp_path: Path) -> None:
+def test_an_unknown_codec_is_refused(tmp_path: Path) -> None:
     content = one_manifest(tmp_path).read_bytes().replace(b"deflate", b"defrost")
-    with pytest.raises(CorruptManifestError, match="defrost"):
+    with pytest.raises(CorruptManifestError, match="codec is unknown"):
         parse_avro_file("m.avro", content)
 
 
@@ -164,7 +164,7 @@ def test_damage_is_an_error_or_harmless_but_never_a_crash(data: st.DataObject) -
 
 @settings(SMALL, max_examples=40)
 @given(st.data())
-def test_a_damaged_file_is_named(data: st.DataObject) -> None:
+def test_a_damaged_file_is_known_to_the_server_and_named_to_nobody(data: st.DataObject) -> None:
     with tempfile.TemporaryDirectory() as folder:
         forge = Forge(Path(folder), [SCHEMA])
         files = tuple(ForgedFile(f"s3://lake/{n}.parquet", ({1: n, 2: "x"},)) for n in range(3))
@@ -172,8 +172,10 @@ def test_a_damaged_file_is_named(data: st.DataObject) -> None:
         target = Path(folder) / data.draw(st.sampled_from(["manifest-0.avro", "list-1.avro"]))
         content = target.read_bytes()
         target.write_bytes(content[: data.draw(st.integers(0, len(content) - 1))])
-        with pytest.raises(CorruptManifestError, match=target.name):
+        with pytest.raises(CorruptManifestError) as damaged:
             plan(metadata, PlanRequest(), io=forge.io, index=ManifestIndex())
+        assert damaged.value.path.endswith(target.name)
+        assert target.name not in str(damaged.value)
 
 
 def test_large_manifests_take_the_compiled_reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from tests.openings import LOOPBACK
 from tests.real.server import RunningServer, headgate, running
 
 
@@ -35,9 +36,17 @@ class IcebergLake:
 
 @contextmanager
 def iceberg_lake(
-    home: Path, properties: dict[str, str] | None = None, *, flags: tuple[str, ...] = ()
+    home: Path,
+    properties: dict[str, str] | None = None,
+    *,
+    flags: tuple[str, ...] = (),
+    places: tuple[str | Path, ...] = (),
 ) -> Iterator[IcebergLake]:
+    """A server with one catalog; what the catalog names, and `places` besides, is opened."""
+    named = (properties or {}).get("warehouse", "")
+    opened = ",".join(map(str, (home, *places, *([named] if named else []))))
     usual = ("--service-admins", "admin", "--warehouse", str(home / "warehouse"))
+    usual = (*usual, "--places", opened, "--hosts", ",".join(LOOPBACK))
     with running(home, *usual, *flags) as server:
         lake = IcebergLake(server, home)
         server.must(lake.token, "POST", "/api/metalakes", {"name": "lake"})

@@ -8,11 +8,13 @@ import pytest
 from pyiceberg.catalog.rest import RestCatalog
 from pyiceberg.types import IntegerType, StringType
 
+from headgate.catalogs.openings import Openings
 from headgate.catalogs.rest_client import RestClient
 from headgate.steward import Steward
 from tests.conftest import Api
 from tests.doors.lake import LAKE
 from tests.nessie.server import nessie
+from tests.openings import opened
 from tests.people import People
 from tests.planning.forge import simple_schema
 from tests.real.iceberg_kit import fixture_server
@@ -50,6 +52,12 @@ def remote(request: pytest.FixtureRequest) -> Iterator[Properties]:
     yield properties
     client.drop_table("remote.t")
     client.drop_namespace("remote")
+
+
+@pytest.fixture
+def openings(tmp_path_factory: pytest.TempPathFactory) -> Openings:
+    """The other catalogs keep their tables in the session's folder, and in a bucket."""
+    return opened(tmp_path_factory.getbasetemp(), "s3://nessie")
 
 
 @pytest.fixture(autouse=True)

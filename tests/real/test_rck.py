@@ -18,7 +18,7 @@ AT_LEAST = 144
 def test_the_compatibility_kit_passes(tmp_path: Path) -> None:
     # The kit asks for tables at places of its own choosing under /tmp, so the catalog allows them.
     properties = {"allowed-locations": "/tmp"}
-    with running(tmp_path, "--service-admins", "admin") as server:
+    with running(tmp_path, "--service-admins", "admin", "--places", "/tmp") as server:
         made = headgate("token", "create", "--home", str(tmp_path), "--user", "admin")
         token = made.stdout.strip()
         assert token.startswith("hg_"), made.stderr

@@ -130,3 +130,44 @@ def test_wrong_credentials_are_said_plainly_and_without_the_password(
         connector.push(snapshot(POLICY), Mode.MERGE, PrincipalMap.same_names(), journal)
     assert "secret-word" not in str(told.value) + repr(account)
     assert journal.last("mariadb:gone") is None
+
+
+def test_a_view_does_not_begin_to_show_what_its_definer_is_granted(
+    maria: MariaDBStand, journal: Journal
+) -> None:
+    """Cy may read a view of ann's, which shows nothing until ann may read the table."""
+    maria._run("CREATE DEFINER='ann'@'%' VIEW sales.peek AS SELECT x FROM sales.refunds")
+    try:
+        maria._run("GRANT SELECT ON sales.peek TO 'cy'@'%'")
+        peek = Securable(ObjectType.VIEW, ("lake", "sales", "peek"))
+        facts = POLICY.changed(
+            [Grant(ANN, TABLES[1], "SELECT_TABLE")],
+            [fact for fact in POLICY.grants if fact.object == SCHEMAS[0]],
+        ).changed(Grant(ANN, CATALOG, word) for word in ("USE_CATALOG", "USE_SCHEMA"))
+        result = maria.connector.push(snapshot(facts), Mode.MERGE, maria.names, journal)
+        assert "user:cy@%" in "; ".join(i.detail for i in result.items if i.outcome is Outcome.WIDENS)
+        assert not maria.may(Principal(Kind.USER, "cy"), peek, "view.read")
+        assert not maria.may(ANN, TABLES[1], "table.read")
+    finally:
+        maria._run("DROP VIEW sales.peek")
+
+
+def test_who_may_enter_as_another_gains_nothing_from_what_is_pushed_to_them(
+    maria: MariaDBStand, journal: Journal
+) -> None:
+    maria._run(
+        "INSERT INTO mysql.proxies_priv (Host, User, Proxied_host, Proxied_user, With_grant, Grantor, Timestamp)"
+        " VALUES ('%', 'cy', '%', 'ann', 0, '', now())"
+    )
+    try:
+        result = maria.connector.push(snapshot(POLICY), Mode.MERGE, maria.names, journal)
+        assert "user:cy@%" in "; ".join(i.detail for i in result.items if i.outcome is Outcome.WIDENS)
+        assert not maria.may(ANN, TABLES[0], "table.read")
+    finally:
+        maria._run("DELETE FROM mysql.proxies_priv WHERE User = 'cy'")
+
+
+def test_names_that_are_too_long_are_refused_and_not_cut_off(maria: MariaDBStand) -> None:
+    long = [Principal(Kind.USER, "u" * 130 + end + "@%") for end in "ab"]
+    answers = maria.connector.apply([Change(None, Known(user)) for user in long])
+    assert {answer.outcome for answer in answers} == {Outcome.FAILED}

@@ -139,7 +139,7 @@ def test_row_level_security_of_others_is_no_row_for_anybody_elsewhere(pg: Postgr
 @pytest.mark.parametrize(
     "change",
     [
-        'ALTER POLICY "own rows" ON sales.orders TO PUBLIC',
+        'ALTER POLICY "own rows" ON sales.orders TO CURRENT_USER',
         'ALTER POLICY "own rows" ON sales.orders USING (false)',
         "ALTER POLICY headgate_all_rows ON sales.orders USING (x = 7)",
         "ALTER POLICY headgate_all_rows ON sales.orders TO CURRENT_USER",

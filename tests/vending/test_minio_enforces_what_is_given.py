@@ -17,6 +17,7 @@ from headgate.model.errors import ConnectionFailed, Forbidden
 from headgate.vending import NoVending, Scope, SignRequest, StorageCredential, TooManyFiles, Vendor, Vendors
 from headgate.vending.policy import policy
 from tests.minio import PATIENCE, Minio
+from tests.openings import opened
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(PATIENCE)]
 
@@ -34,8 +35,8 @@ def bucket(minio: Minio) -> str:
 
 
 @pytest.fixture
-def vendor(minio: Minio) -> Vendor:
-    return Vendors().of(minio.properties())
+def vendor(minio: Minio, bucket: str) -> Vendor:
+    return Vendors(opened(f"s3://{bucket}")).of(minio.properties())
 
 
 def client_of(minio: Minio, credential: StorageCredential) -> Any:
@@ -137,18 +138,20 @@ def test_a_session_is_used_again_for_the_same_scope_and_person_and_not_after_hal
 
 def test_a_store_that_is_away_or_refuses_is_told_without_its_words(minio: Minio, bucket: str) -> None:
     scope = Scope(folders=(f"s3://{bucket}/w/t1",))
-    wrong = Vendors().of(minio.properties(**{"s3-secret-access-key": "wrong-key-of-theirs"}))
+    wrong = Vendors(opened(f"s3://{bucket}")).of(
+        minio.properties(**{"s3-secret-access-key": "wrong-key-of-theirs"})
+    )
     with pytest.raises(ConnectionFailed) as refused:
         wrong.vend(scope, name="ann")
     assert "wrong-key" not in str(refused.value)
     assert minio.key_id not in str(refused.value)
-    away = Vendors().of(minio.properties(**{"s3-sts-endpoint": "http://127.0.0.1:9"}))
+    away = Vendors(opened(f"s3://{bucket}")).of(minio.properties(**{"s3-sts-endpoint": "http://127.0.0.1:9"}))
     with pytest.raises(ConnectionFailed, match="EndpointConnectionError"):
         away.vend(scope, name="ann")
 
 
 def test_without_a_role_no_credential_is_given(minio: Minio, bucket: str) -> None:
-    plain = Vendors().of(minio.properties(**{"s3-role-arn": ""}))
+    plain = Vendors(opened(f"s3://{bucket}")).of(minio.properties(**{"s3-role-arn": ""}))
     with pytest.raises(NoVending):
         plain.vend(Scope(folders=(f"s3://{bucket}/w/t1",)), name="ann")
 
@@ -170,7 +173,7 @@ def send(
 @pytest.mark.parametrize("role", [True, False])
 def test_signed_reads_are_accepted_whatever_the_key_is(minio: Minio, bucket: str, role: bool) -> None:
     without = {} if role else {"s3-role-arn": "", "s3-remote-signing": "true"}
-    vendor = Vendors().of(minio.properties(**without))
+    vendor = Vendors(opened(f"s3://{bucket}")).of(minio.properties(**without))
     scope = Scope(folders=(f"s3://{bucket}/w/t1",))
     for key in OURS:
         answer = send(vendor, scope, "GET", f"{minio.url}/{bucket}/{quote(key)}", Range="bytes=0-99")
@@ -283,7 +286,7 @@ def test_no_spelling_of_a_path_brings_anything_that_is_not_in_reach(
     minio: Minio, bucket: str, trick: str
 ) -> None:
     # Signed with the owner's own keys, so that only the check stands between the client and the rest of the bucket.
-    bare = _bare(minio)
+    bare = _bare(minio, bucket)
     scope = Scope(folders=(f"s3://{bucket}/w/t1",))
     for start in (f"{minio.url}/{bucket}/w/t1", f"{minio.url}/{bucket}/w", f"{minio.url}/{bucket}"):
         try:
@@ -297,7 +300,9 @@ def test_no_spelling_of_a_path_brings_anything_that_is_not_in_reach(
 _kept: dict[str, Vendor] = {}
 
 
-def _bare(minio: Minio) -> Vendor:
+def _bare(minio: Minio, bucket: str) -> Vendor:
     if minio.url not in _kept:
-        _kept[minio.url] = Vendors().of(minio.properties(**{"s3-role-arn": "", "s3-remote-signing": "true"}))
+        _kept[minio.url] = Vendors(opened(f"s3://{bucket}")).of(
+            minio.properties(**{"s3-role-arn": "", "s3-remote-signing": "true"})
+        )
     return _kept[minio.url]

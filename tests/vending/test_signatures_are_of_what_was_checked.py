@@ -12,13 +12,14 @@ from headgate.model.errors import Forbidden
 from headgate.vending import Scope, Settings, Signed, SignRequest, Vendors
 from headgate.vending.checks import check, payload
 from headgate.vending.requests import target
+from tests.openings import opened
 
 HOST = "s3.example.com:9000"
 KEYS = {"s3-access-key-id": "AKIAEXAMPLE", "s3-secret-access-key": "hush"}
 OWN_STORE = {**KEYS, "s3-endpoint": f"http://{HOST}", "s3-remote-signing": "true"}
 AWS = {**KEYS, "s3-region": "eu-central-1", "s3-remote-signing": "true"}
 READ = Scope(folders=("s3://bucket/w/t1",), files=("s3://bucket/w/t2/data/f=*.parquet",))
-VENDORS = Vendors()
+VENDORS = Vendors(opened("s3://bucket", hosts=(HOST,)))
 GOOD = f"http://{HOST}/bucket/w/t1/a"
 
 

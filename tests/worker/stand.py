@@ -30,6 +30,7 @@ from headgate.worker.loop import Worker
 from tests.conftest import Api, in_process
 from tests.doors.governed import READ, applied
 from tests.doors.settled import LAKE, done, give, securable, settle
+from tests.openings import TEMPORARY
 
 SCHEMA = {
     "type": "struct",
@@ -97,9 +98,11 @@ class Stand:
     def policies(self, *texts: str) -> None:
         applied(self.api, *texts)
 
-    def table(self, name: str, files: int = 3) -> list[Row]:
-        """A table with so many files of ten people; the people."""
-        made = self.api("admin", "POST", ICE, {"name": name, "schema": SCHEMA})
+    def table(self, name: str, files: int = 3, by: int | None = None) -> list[Row]:
+        """A table with so many commits of ten people; the people. `by` is the id of the column that cuts its files."""
+        fields = [] if by is None else [{"source-id": by, "name": "by", "transform": "identity"}]
+        body = {"name": name, "schema": SCHEMA, "partition-spec": {"fields": fields}}
+        made = self.api("admin", "POST", ICE, body)
         assert made.status_code == 200, made.text
         rows: list[Row] = []
         for number in range(files):
@@ -179,20 +182,24 @@ class Stand:
             wanted = select(copies).where(copies.c.object == self._at(name)[0].id)
             return list(read.execute(wanted.order_by(copies.c.key)))
 
+    def reason(self, name: str) -> str:
+        """Why copies of a table could not be made, as its owner is told."""
+        return "; ".join(one.reason or "" for one in ledger.progress(self.store, [self._at(name)[0].id]))
+
     def copies(self, name: str) -> list[GovernedCopy]:
         rows = [row for row in self.entries(name) if row.state == ledger.MADE]
         return [msgspec.json.decode(row.body, type=GovernedCopy) for row in rows]
 
     def governed_folder(self, name: str) -> Path:
-        _, adapter, document = self._at(name)
-        return Path(adapter.governed_folder(document).removeprefix("file://"))
+        node, adapter, document = self._at(name)
+        return Path(adapter.governed_folder(document, node.id).removeprefix("file://"))
 
     def lying(self, name: str) -> set[str]:
         """Every data file below the table's governed folder."""
         return {str(file) for file in self.governed_folder(name).rglob("*.parquet")}
 
     def recorded(self, name: str) -> set[str]:
-        return {path_of(copy.location) for copy in self.copies(name) if copy.location}
+        return {path_of(file.location) for copy in self.copies(name) for file in copy.files}
 
     # -- workers ------------------------------------------------------------------------------------------------
 
@@ -227,7 +234,12 @@ def path_of(location: str | None) -> str:
 def standing(folder: Path, store_url: str) -> Iterator[Stand]:
     store = Store(store_url)
     store.prepare()
-    steward = Steward(store, service_admins=frozenset({"admin"}), warehouse=str(folder / "warehouse"))
+    steward = Steward(
+        store,
+        service_admins=frozenset({"admin"}),
+        warehouse=str(folder / "warehouse"),
+        openings=TEMPORARY,
+    )
     with in_process(steward) as api:
         stand = Stand(steward, api, folder)
         stand.settle()

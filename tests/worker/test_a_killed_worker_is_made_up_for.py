@@ -13,6 +13,7 @@ import pytest
 from headgate.model.secrets import Secret
 from headgate.settings import HANDOVER, Settings
 from headgate.store import ledger
+from tests.openings import opened
 from tests.real.server import environment
 from tests.worker.dying import POINTS
 from tests.worker.stand import QUICK, Stand, leaks, seen, standing
@@ -42,6 +43,7 @@ def worker(stand: Stand, point: str) -> "subprocess.CompletedProcess[str]":
         home=str(stand.folder),
         store=Secret(str(stand.store.url)),
         warehouse=f"{stand.folder}/warehouse",
+        openings=opened(stand.folder),
         spark_master="local[1]",
         spark_memory="1g",
         spark_options={"spark.driver.extraJavaOptions": QUICK},

@@ -85,7 +85,9 @@ def states(stand: Stand, name: str) -> set[str]:
 
 def truth(stand: Stand, name: str) -> list[Any]:
     """What is known of copies but for where they lie."""
-    return sorted((c.records, sorted(c.metrics.lower_bounds.items())) for c in stand.copies(name))
+    return sorted(
+        (f.records, sorted(f.metrics.lower_bounds.items())) for c in stand.copies(name) for f in c.files
+    )
 
 
 def test_a_cluster_that_loses_a_worker_makes_the_same(stand: Stand, shared_spark: Any) -> None:
@@ -114,6 +116,7 @@ def test_a_cluster_that_loses_a_worker_makes_the_same(stand: Stand, shared_spark
 
 def test_spark_connect_makes_the_same_and_is_found_again(stand: Stand) -> None:
     rows = stand.table("connected", 2)
+    apart = stand.table("merged", 2, by=3)
     port = free_port()
     server = connect_server(stand.folder / "connect", port)
     try:
@@ -121,6 +124,10 @@ def test_spark_connect_makes_the_same_and_is_found_again(stand: Stand) -> None:
         with worker(stand, "plain.toml", "--spark-remote", f"sc://127.0.0.1:{port}") as log:
             until(lambda: states(stand, "connected") == {ledger.MADE}, log)
             assert stand.rows("connected") == seen(rows)
+            assert stand.waits("merged")
+            until(lambda: states(stand, "merged") == {ledger.MADE}, log)
+            assert stand.rows("merged") == seen(apart)
+            assert [len(copy.files) for copy in stand.copies("merged")] == [1, 1], "emails cut no file"
             server.kill()
             server = connect_server(stand.folder / "connect", port)
             rows += stand.append("connected", rows[:3])

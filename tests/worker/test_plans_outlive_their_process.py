@@ -14,6 +14,7 @@ from headgate.model.errors import Unavailable
 from headgate.steward import Steward
 from headgate.store import Store, plans
 from tests.conftest import Api, in_process
+from tests.openings import opened
 from tests.worker.stand import ICE, Stand, standing
 from tests.worker.times import Clock
 
@@ -22,7 +23,7 @@ from tests.worker.times import Clock
 def another(stand: Stand) -> Iterator[Api]:
     """A second server on the same store."""
     store = Store(str(stand.store.url))
-    steward = Steward(store, warehouse=str(stand.folder / "warehouse"))
+    steward = Steward(store, warehouse=str(stand.folder / "warehouse"), openings=opened(stand.folder))
     with in_process(steward) as api:
         yield api
     steward.close()

@@ -93,7 +93,9 @@ def test_no_answer_of_the_store_ends_the_loop(
     steps(Worker(stand.steward.workshop, SparkSettings()), monkeypatch, error, None, error, None)
 
 
-def test_without_spark_readers_are_told_so(stand: Stand, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_spark_owners_are_told_so_and_readers_that_it_failed(
+    stand: Stand, monkeypatch: pytest.MonkeyPatch
+) -> None:
     session = Session(monkeypatch, fails=True)
     stand.table("t", 2)
     assert stand.waits("t")
@@ -105,7 +107,8 @@ def test_without_spark_readers_are_told_so(stand: Stand, monkeypatch: pytest.Mon
     assert worker.step()
     answer = stand.load("t")
     assert answer.status_code == 422
-    assert "Spark does not start" in answer.json()["error"]["message"]
+    assert "Spark" not in answer.json()["error"]["message"]
+    assert "Spark does not start" in stand.reason("t")
     assert session.told == ["opened", "opened"]
     assert stand.api("bob", "POST", f"{ICE}/t/plan", {}).json()["status"] == "completed"
 

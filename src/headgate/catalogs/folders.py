@@ -1,7 +1,7 @@
 """Folders of filesets: where one goes, and the few things done with it on local storage.
 
-INVARIANT: the server reads, makes and removes files only inside roots that whoever declares catalogs or starts the
-server has named. A location elsewhere, or in another kind of storage, is recorded and handed out, never touched.
+INVARIANT: the server reads, makes and removes files only inside roots of catalogs that lie in places which the operator
+opened. A location in a kind of storage that the server does not use is recorded and handed out, never touched.
 """
 
 import os
@@ -13,6 +13,7 @@ from typing import Final
 
 import msgspec
 
+from headgate.catalogs.openings import Openings
 from headgate.model.errors import IllegalArgument, NotFound, Unsupported
 from headgate.model.objects import clip
 
@@ -98,6 +99,16 @@ def local(location: str) -> Path | None:
     return Path("/" + location.removeprefix("file:").lstrip("/")) if location.startswith("file:") else None
 
 
+def is_touched(location: str) -> bool:
+    """Whether a location is in a kind of storage that this server uses, so that the operator has to open it."""
+    return location.startswith(("file:", "s3:", "s3a:", "s3n:"))
+
+
+def before_placeholder(place: str) -> str:
+    """The fixed beginning of a location, up to the last whole folder before a placeholder."""
+    return place.split("{{", 1)[0].rsplit("/", 1)[0] if has_placeholder(place) else place
+
+
 def real_paths(locations: Iterable[str]) -> list[Path]:
     """The local ones of some locations, with every link on the way followed."""
     places = (local(location) for location in locations)
@@ -105,15 +116,17 @@ def real_paths(locations: Iterable[str]) -> list[Path]:
 
 
 class Folders:
-    """Local folders under roots. Paths are compared after every link on the way is followed."""
+    """Local folders under roots in opened places. Paths are compared after every link on the way is followed."""
 
-    def __init__(self, roots: Iterable[str]) -> None:
-        self.roots = tuple(real_paths(roots))
+    def __init__(self, roots: Iterable[str], openings: Openings) -> None:
+        self.openings = openings
+        self.roots = tuple(real_paths(root for root in roots if openings.holds(root)))
 
     def path(self, location: str) -> Path | None:
         """The real folder of a location, if it lies strictly inside a root."""
         for real in real_paths([location]):
-            if any(root in real.parents for root in self.roots):
+            # Asked of the folder as well as of its root: a link inside of the root may lead out of all places.
+            if self.openings.holds(location) and any(root in real.parents for root in self.roots):
                 return real
         return None
 
@@ -128,6 +141,11 @@ class Folders:
             return False
         path.mkdir(parents=True)
         return True
+
+    def holds_files(self, location: str) -> bool:
+        """Whether there is anything in the folder of a location."""
+        path = self.path(location)
+        return path is not None and path.is_dir() and next(path.iterdir(), None) is not None
 
     def remove(self, location: str) -> None:
         """Remove a folder and all that is in it. Links in it are removed, not followed."""
@@ -162,8 +180,3 @@ class Folders:
                     FileInfo(entry.name, is_dir, 0 if is_dir else stat.st_size, int(stat.st_mtime * 1000))
                 )
         return sorted(found, key=lambda info: info.name)
-
-
-def overlap(one: Path, other: Path) -> bool:
-    """Whether one folder is the other or lies in it, either way."""
-    return one == other or one in other.parents or other in one.parents

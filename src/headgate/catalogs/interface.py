@@ -8,7 +8,7 @@ import msgspec
 
 from headgate.catalogs.iceberg.storage import Storage
 from headgate.model.objects import ObjectType
-from headgate.model.tables import LoadedTable, Partition, TableChange, TableDefinition
+from headgate.model.tables import LoadedTable, TableChange, TableDefinition
 from headgate.store import Write
 
 T = TypeVar("T")
@@ -98,9 +98,6 @@ class TableCatalog(Catalog, Protocol):
     def drop_table(self, at: Place, *, purge: bool) -> Staged[None]:
         """Prepare to forget a table; `purge` deletes its files as well, once it is forgotten."""
 
-    def partitions(self, at: Place) -> list[Partition]:
-        """The partitions that hold data, by name."""
-
 
 @runtime_checkable
 class IcebergCatalog(TableCatalog, Protocol):
@@ -115,8 +112,17 @@ class IcebergCatalog(TableCatalog, Protocol):
     storage: Storage
     """Where the files of its tables lie."""
 
-    def governed_folder(self, document: Document) -> str:
-        """The folder for what views of a table leave of it: inside no table's own, so no table's credential reaches it."""
+    source: str
+    """Names the other server that vouches for where its tables lie; empty if they are kept here."""
+
+    def governed_folder(self, document: Document, object: int) -> str:
+        """The folder for what views of a table leave of it: inside no table's own, so no table's credential reaches it.
+
+        Named by the object, which no other ever is: what two tables claim to be does not bring their copies together.
+        """
+
+    def schema_folder(self, schema: Namespace) -> str | None:
+        """The folder in which whoever makes a table in a schema may choose its place; None if there is none."""
 
     def own_folders(self, document: Document) -> tuple[str, ...]:
         """Where the files of a table may lie, in the one spelling of `locations.normal`."""

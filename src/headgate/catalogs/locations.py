@@ -5,6 +5,9 @@ from typing import Final
 
 from headgate.model.errors import IllegalArgument
 from headgate.model.objects import clip
+from headgate.model.places import normal
+
+__all__ = ["GOVERNED", "checked_warehouse", "inside", "more_places", "normal", "segment"]
 
 GOVERNED: Final = "_headgate"
 """The folder of a warehouse that holds what views leave of tables; no table lies in one."""
@@ -52,18 +55,6 @@ def inside(place: str, folder: str) -> bool:
 def segment(name: str) -> str:
     """A name as one plain path segment for people to recognise; what makes a folder unique is the id beside it."""
     return _UNSAFE.sub("_", name)[:64]
-
-
-def normal(place: str) -> str:
-    """One spelling for the same place: local paths as file URIs, s3a and s3n as s3."""
-    if place.startswith("/"):
-        return f"file://{place}"
-    if place.startswith("file:/") and not place.startswith("file://"):
-        return f"file://{place.removeprefix('file:')}"
-    for alias in ("s3a://", "s3n://"):
-        if place.startswith(alias):
-            return "s3://" + place.removeprefix(alias)
-    return place
 
 
 def more_places(properties: dict[str, str]) -> list[str]:

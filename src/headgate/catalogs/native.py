@@ -4,16 +4,17 @@ import uuid
 from collections.abc import Sequence
 from typing import Any, Final
 
-from headgate.catalogs.iceberg import descriptions, partitions, table_metadata, view_metadata
+from headgate.catalogs.iceberg import descriptions, faults, table_metadata, view_metadata
 from headgate.catalogs.iceberg.places import check_document
 from headgate.catalogs.iceberg.storage import Storage
 from headgate.catalogs.interface import Document, Namespace, Place, Staged
 from headgate.catalogs.kept import Kept
 from headgate.catalogs.locations import GOVERNED, checked_warehouse, inside, more_places, normal, segment
+from headgate.catalogs.openings import Openings
 from headgate.model import tables as t
 from headgate.model.errors import ConnectionFailed, Damaged, HeadgateError, IllegalArgument
 from headgate.model.objects import ObjectType, clip
-from headgate.store import Store, pointers
+from headgate.store import Store, Write, places, pointers
 
 Json = dict[str, Any]
 
@@ -33,7 +34,16 @@ class Native(Kept):
     that the change was made from. So a crash leaves at most a file that nothing points to, and no writer's change is lost.
     """
 
-    def __init__(self, store: Store, warehouse: str | None, folder: str, properties: dict[str, str]) -> None:
+    source = ""
+
+    def __init__(
+        self,
+        store: Store,
+        warehouse: str | None,
+        folder: str,
+        properties: dict[str, str],
+        openings: Openings,
+    ) -> None:
         chosen = properties.get("warehouse") or warehouse
         if not chosen:
             raise IllegalArgument(
@@ -46,7 +56,7 @@ class Native(Kept):
         self.allowed = (self.folder, *more_places(properties))
         """Where tables may lie: the catalog's own folder, and what its owner declared besides."""
         self.properties = properties
-        self.storage = Storage(properties)
+        self.storage = Storage(properties, openings)
 
     def test(self) -> None:
         """Write a file into the warehouse and delete it again."""
@@ -84,9 +94,12 @@ class Native(Kept):
     def own_folders(self, document: Document) -> tuple[str, ...]:
         return (_place(document.metadata),)
 
-    def governed_folder(self, document: Document) -> str:
+    def governed_folder(self, document: Document, object: int) -> str:
         own = self.folder.removeprefix(f"{self.warehouse}/")
-        return f"{self.warehouse}/{GOVERNED}/{own}/{uuid.UUID(document.metadata['table-uuid']).hex}"
+        return f"{self.warehouse}/{GOVERNED}/{own}/{object}"
+
+    def schema_folder(self, schema: Namespace) -> str:
+        return "/".join((self.folder, *map(segment, schema)))
 
     def given_folders(self, document: Document) -> tuple[str, ...]:
         # Asked anew each time: a place that the catalog's owner has taken back is given to nobody any more.
@@ -116,16 +129,19 @@ class Native(Kept):
             )
         try:
             document = self.storage.read(location)
-            _FORMATS[at.type].checked(document)
         except HeadgateError as error:
             raise IllegalArgument(
                 f"'{clip(location, 200)}' cannot be registered", hint=error.message
             ) from None
-        check_document(document, self.allowed)
-        return Staged(
-            Document(location, document),
-            lambda tx, object: pointers.point(tx, object, location, _place(document)),
-        )
+        self._check_registered(at, location, document)
+
+        def commit(tx: Write, object: int) -> None:
+            _claim(tx, object, document)
+            # The file may lie elsewhere than the table that it describes: neither may be somebody else's.
+            places.check_file(tx, object, location)
+            pointers.point(tx, object, location)
+
+        return Staged(Document(location, document), commit)
 
     def commit_document(
         self, at: Place, requirements: Sequence[Json], updates: Sequence[Json]
@@ -156,27 +172,25 @@ class Native(Kept):
             raise IllegalArgument(
                 f"table '{clip(at.name)}' does not lie in a folder of its own", hint="drop it without purge"
             )
-        return Staged(None, finish=lambda: self._purge(at.name, folder))
-
-    def partitions(self, at: Place) -> list[t.Partition]:
-        return partitions.listed(descriptions.parsed(self.document(at).metadata), self.storage.io)
+        return Staged(None, finish=lambda: self._purge(at, folder))
 
     # -- inside -------------------------------------------------------------------------------------------------
 
     def _folder(self, at: Place, id: uuid.UUID) -> str:
         """The id makes the folder this table's own: one dropped and made again shares nothing with the former."""
-        return "/".join((self.folder, *map(segment, at.schema), f"{segment(at.name)}-{id.hex}"))
+        return f"{self.schema_folder(at.schema)}/{segment(at.name)}-{id.hex}"
 
     def _first(self, document: Json) -> Staged[Document]:
         """Write the first document, for a pointer that is not there yet."""
         check_document(document, self.allowed)
         written = _metadata_file(document, 0)
         self.storage.write(written, document)
-        return Staged(
-            Document(written, document),
-            lambda tx, object: pointers.point(tx, object, written, _place(document)),
-            lambda: self._discard(written),
-        )
+
+        def commit(tx: Write, object: int) -> None:
+            _claim(tx, object, document)
+            pointers.point(tx, object, written)
+
+        return Staged(Document(written, document), commit, lambda: self._discard(written))
 
     def _next(self, at: Place, now: Document, updates: Sequence[Json]) -> Staged[Document]:
         """Write the next document, for a pointer that must still be where it was."""
@@ -184,20 +198,41 @@ class Native(Kept):
         assert before is not None
         if not updates:
             # Nothing to write, but not if the table moved on meanwhile.
-            return Staged(
-                now, lambda tx, object: pointers.swap(tx, object, before, before, _place(now.metadata))
-            )
+            return Staged(now, lambda tx, object: pointers.swap(tx, object, before, before))
         after = _FORMATS[at.type].applied(now.metadata, updates)
         if at.type is ObjectType.TABLE:
             after = table_metadata.logged(after, now.metadata, before)
         check_document(after, self.allowed)
         written = _metadata_file(after, _version(before) + 1)
         self.storage.write(written, after)
-        return Staged(
-            Document(written, after),
-            lambda tx, object: pointers.swap(tx, object, before, written, _place(after)),
-            lambda: self._discard(written),
-        )
+
+        def commit(tx: Write, object: int) -> None:
+            pointers.swap(tx, object, before, written)
+            if _identity(after) != _identity(now.metadata):
+                _claim(tx, object, after)
+
+        return Staged(Document(written, after), commit, lambda: self._discard(written))
+
+    def _check_registered(self, at: Place, location: str, document: Json) -> None:
+        """Refuse a file that is no document of its kind, or one that names what is not in this catalog.
+
+        INVARIANT: the file may be any that its place holds, so nothing is said that was read in it.
+        """
+        try:
+            _FORMATS[at.type].checked(document)
+        except Exception:
+            # Whatever a parser stumbles over is the document's fault.
+            table = at.type is ObjectType.TABLE
+            reason = faults.of_table(document) if table else "it is not the metadata of a view"
+            raise IllegalArgument(f"'{clip(location, 200)}' cannot be registered", hint=reason) from None
+        try:
+            check_document(document, self.allowed)
+        except HeadgateError:
+            raise
+        except Exception:
+            raise IllegalArgument(
+                f"'{clip(location, 200)}' cannot be registered", hint="a part of it has the wrong type"
+            ) from None
 
     def _described(self, at: Place, staged: Staged[Document]) -> Staged[t.LoadedTable]:
         told = descriptions.told(at.name, staged.result.metadata, staged.result.location)
@@ -218,14 +253,17 @@ class Native(Kept):
             # It stays as a file that nothing points to; what made us discard it is what the caller must hear.
             return
 
-    def _purge(self, name: str, folder: str) -> None:
+    def _purge(self, at: Place, folder: str) -> None:
         try:
             self.storage.delete_folder(folder)
         except ConnectionFailed as error:
             raise ConnectionFailed(
-                f"table '{clip(name)}' was dropped, but its files were not deleted",
+                f"table '{clip(at.name)}' was dropped, but its files were not deleted",
                 hint=f"delete {folder} by hand: {error.hint}",
             ) from error
+        # INVARIANT: only now, so nobody gets a place in which files of the former table still lie.
+        with self.store.write("headgate", "purge") as tx:
+            places.release(tx, at.object, [folder])
 
 
 def _metadata_file(document: Json, version: int) -> str:
@@ -235,6 +273,17 @@ def _metadata_file(document: Json, version: int) -> str:
 
 def _place(document: Json) -> str:
     return normal(document["location"])
+
+
+def _identity(document: Json) -> tuple[str, str | None]:
+    """What a table must share with no other: its place and its uuid."""
+    known = document.get("table-uuid")
+    return _place(document), None if known is None else str(known).lower()
+
+
+def _claim(tx: Write, object: int, document: Json) -> None:
+    place, known = _identity(document)
+    places.claim(tx, object, [place], uuid=known)
 
 
 def _first_version(updates: Sequence[Json]) -> int:

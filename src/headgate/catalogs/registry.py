@@ -7,12 +7,14 @@ from typing import Final
 
 import msgspec
 
+from headgate.catalogs import folders
 from headgate.catalogs.interface import Catalog
 from headgate.catalogs.kept import Kept
-from headgate.catalogs.locations import segment
+from headgate.catalogs.locations import checked_warehouse, more_places, segment
 from headgate.catalogs.native import Native
+from headgate.catalogs.openings import Openings
 from headgate.catalogs.rest import RestIceberg
-from headgate.model.errors import IllegalArgument
+from headgate.model.errors import Forbidden, IllegalArgument
 from headgate.model.objects import CatalogType, clip
 from headgate.store import Store
 
@@ -63,7 +65,10 @@ class Provider(msgspec.Struct, frozen=True):
 class Registry:
     """All providers of this server."""
 
-    def __init__(self, store: Store, warehouse: str | None) -> None:
+    def __init__(self, store: Store, warehouse: str | None, openings: Openings) -> None:
+        self.store = store
+        self.openings = openings
+        self.warehouse = warehouse
         self._remote: dict[tuple[str, tuple[tuple[str, str], ...]], RestIceberg] = {}
         self._lock = threading.Lock()
 
@@ -71,7 +76,7 @@ class Registry:
             return Kept()
 
         def native(definition: CatalogDefinition) -> Catalog:
-            return Native(store, warehouse, definition.folder, definition.properties)
+            return Native(store, warehouse, definition.folder, definition.properties, openings)
 
         self.providers = (
             Provider(
@@ -101,7 +106,9 @@ class Registry:
             if known is None:
                 if len(self._remote) >= _MOST_REMOTE:
                     self._remote.pop(next(iter(self._remote))).close()
-                known = self._remote[key] = RestIceberg(definition.properties)
+                known = self._remote[key] = RestIceberg(
+                    self.store, definition.folder, definition.properties, self.openings, self.warehouse
+                )
             return known
 
     def close(self) -> None:
@@ -127,7 +134,29 @@ class Registry:
             f"{what} of type {type} is not built into this server", hint=f"use one of {built}"
         )
 
+    def check(self, definition: CatalogDefinition) -> None:
+        """Refuse a catalog that names a place or a host which the operator has not opened."""
+        properties = definition.properties
+        if definition.type is CatalogType.FILESET:
+            for key, place in folders.named_locations(properties).items():
+                root = folders.checked_location(folders.before_placeholder(place))
+                if folders.is_touched(root):
+                    self.openings.check_place(f"the location '{clip(key)}' of the catalog", root)
+            return
+        if definition.type is not CatalogType.RELATIONAL:
+            return
+        self.openings.check_addresses(properties)
+        for place in more_places(properties):
+            self.openings.check_place("property 'allowed-locations'", place)
+        provider = self.provider(definition.type, definition.provider, properties)
+        if provider.backend == "native" and properties.get("warehouse"):
+            self.openings.check_place("property 'warehouse'", checked_warehouse(properties["warehouse"]))
+
     def open(self, definition: CatalogDefinition) -> Catalog:
-        """The adapter of a catalog."""
+        """The adapter of a catalog, asked anew whether all that it names is still open."""
+        try:
+            self.check(definition)
+        except IllegalArgument as error:
+            raise Forbidden(error.message, hint=error.hint) from None
         provider = self.provider(definition.type, definition.provider, definition.properties)
         return provider.open(definition)

@@ -1,21 +1,38 @@
 """Another Iceberg REST catalog, federated: its namespaces, tables and views live there and are governed here."""
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any, Final
 
-from headgate.catalogs.iceberg import descriptions, partitions
+from headgate.catalogs.iceberg import descriptions
 from headgate.catalogs.iceberg.places import PLACES
 from headgate.catalogs.iceberg.schema import highest_id
 from headgate.catalogs.iceberg.storage import Storage
 from headgate.catalogs.interface import Document, Namespace, Place, Staged
 from headgate.catalogs.locations import GOVERNED, inside, more_places, normal
+from headgate.catalogs.openings import Openings
 from headgate.catalogs.rest_client import RestClient, segment
 from headgate.model import tables as t
-from headgate.model.errors import Damaged, IllegalArgument, Unsupported
+from headgate.model.errors import (
+    Damaged,
+    Forbidden,
+    HeadgateError,
+    IllegalArgument,
+    NotFound,
+    Unavailable,
+    Unsupported,
+)
 from headgate.model.objects import ObjectType
+from headgate.model.places import overlap
+from headgate.store import Store, Write, dropped, places
 
 Json = dict[str, Any]
+
+_MOST_KNOWN: Final = 100_000
+_MOST_PAGES: Final = 10_000
+_MOST_EMPTY: Final = 10
+"""Pages of a list without any name, one after the other."""
 
 _TRANSACTION: Final = "POST /v1/{prefix}/transactions/commit"
 
@@ -29,10 +46,24 @@ class RestIceberg:
 
     outside = True
 
-    def __init__(self, properties: dict[str, str]) -> None:
-        self.client = RestClient(properties)
+    def __init__(
+        self,
+        store: Store,
+        folder: str,
+        properties: dict[str, str],
+        openings: Openings,
+        warehouse: str | None = None,
+    ) -> None:
+        self.store = store
+        self.reserved = None if warehouse is None else places.canonical(warehouse)
+        """The server's own warehouse, in which no table of another server lies."""
+        self.folder = folder
+        self.source = f"{properties.get('uri', '')} {properties.get('warehouse', '')}"
+        self._claimed: dict[int, tuple[object, ...]] = {}
+        """What each table was last found to have made its own: nothing is asked again while it stays the same."""
+        self.client = RestClient(properties, openings)
         self.properties = properties
-        self.storage = Storage(properties)
+        self.storage = Storage(properties, openings)
         self.allowed = more_places(properties)
 
     def test(self) -> None:
@@ -47,6 +78,8 @@ class RestIceberg:
         query = {"parent": self.client.parent(parent_levels)} if parent_levels else {}
         found = self._every("/namespaces", "namespaces", ObjectType.SCHEMA, query)
         depth = len(parent_levels) + 1
+        if not all(isinstance(levels, list) and all(isinstance(x, str) for x in levels) for levels in found):
+            raise Damaged("the catalog's answer holds something else than namespaces")
         return sorted({levels[depth - 1] for levels in found if len(levels) >= depth})
 
     def schema_exists(self, name: Namespace) -> bool:
@@ -86,7 +119,9 @@ class RestIceberg:
         found = self._every(
             f"/namespaces/{self.client.namespace(schema)}/{kind}", "identifiers", ObjectType.SCHEMA, {}
         )
-        return sorted(str(entry["name"]) for entry in found)
+        if not all(isinstance(entry, dict) and isinstance(entry.get("name"), str) for entry in found):
+            raise Damaged("the catalog's answer holds something else than names")
+        return sorted(entry["name"] for entry in found)
 
     def load_table(self, at: Place) -> t.LoadedTable:
         now = self.document(at)
@@ -94,15 +129,16 @@ class RestIceberg:
 
     def create_table(self, at: Place, definition: t.TableDefinition) -> Staged[t.LoadedTable]:
         # The other server chooses the place; any will do to check the definition against.
-        made = descriptions.made(definition, "s3://anywhere", uuid.uuid4())
+        first = descriptions.made(definition, "s3://anywhere", uuid.uuid4())
         request = {
-            "schema": made["schemas"][0],
-            "partition-spec": made["partition-specs"][0],
-            "write-order": made["sort-orders"][0],
-            "properties": {**made["properties"], "format-version": str(made["format-version"])},
+            "schema": first["schemas"][0],
+            "partition-spec": first["partition-specs"][0],
+            "write-order": first["sort-orders"][0],
+            "properties": {**first["properties"], "format-version": str(first["format-version"])},
         }
-        created = self.create_document(at, request).result
-        return Staged(descriptions.told(at.name, created.metadata, created.location))
+        made = self.create_document(at, request)
+        described = descriptions.told(at.name, made.result.metadata, made.result.location)
+        return Staged(described, made.commit, made.abandon)
 
     def alter_table(self, at: Place, changes: tuple[t.TableChange, ...]) -> Staged[t.LoadedTable]:
         now = self.document(at)
@@ -116,25 +152,31 @@ class RestIceberg:
                 },
             ]
             now = self.commit_document(at, requirements, updates).result
+        commit = self._claiming(at, now)
         renames = [change for change in changes if isinstance(change, t.RenameTable)]
         if renames:
             schema = (
                 tuple(renames[-1].new_schema_name.split(":")) if renames[-1].new_schema_name else at.schema
             )
             self.rename(at, Place(schema, renames[-1].new_name))
-        return Staged(descriptions.told(at.name, now.metadata, now.location))
+        return Staged(descriptions.told(at.name, now.metadata, now.location), commit)
 
     def drop_table(self, at: Place, *, purge: bool) -> Staged[None]:
-        self.client.ask("DELETE", self._path(at), at.type, purgeRequested="true" if purge else "false")
-        return Staged(None)
-
-    def partitions(self, at: Place) -> list[t.Partition]:
-        return partitions.listed(descriptions.parsed(self.document(at).metadata), self.storage.io)
+        try:
+            self.client.ask("DELETE", self._path(at), at.type, purgeRequested="true" if purge else "false")
+        except NotFound:
+            # Somebody dropped or renamed it there: what is left to forget is the row here.
+            if not at.object:
+                raise
+        return Staged(None, finish=lambda: self._release(at.object) if purge else None)
 
     # -- documents ----------------------------------------------------------------------------------------------
 
     def document(self, at: Place) -> Document:
-        return _document(self.client.ask("GET", self._path(at), at.type))
+        found = _document(self.client.ask("GET", self._path(at), at.type))
+        if at.object and at.type is ObjectType.TABLE:
+            self._own(at.object, found)
+        return found
 
     def own_folders(self, document: Document) -> tuple[str, ...]:
         """The other server answers for its locations, so those that a table names besides its own count as well."""
@@ -142,9 +184,12 @@ class RestIceberg:
         places = [document.metadata["location"], *(properties[key] for key in PLACES if properties.get(key))]
         return tuple(dict.fromkeys(normal(place).rstrip("/") for place in places))
 
-    def governed_folder(self, document: Document) -> str:
+    def governed_folder(self, document: Document, object: int) -> str:
         above = normal(document.metadata["location"]).rstrip("/").rpartition("/")[0]
-        return f"{above}/{GOVERNED}/{uuid.UUID(document.metadata['table-uuid']).hex}"
+        return f"{above}/{GOVERNED}/{self.folder}/{object}"
+
+    def schema_folder(self, schema: Namespace) -> None:
+        """The other server decides where its tables lie."""
 
     def given_folders(self, document: Document) -> tuple[str, ...]:
         """The table's own place, if this catalog's owner vouches that the other server keeps tables apart there."""
@@ -153,26 +198,30 @@ class RestIceberg:
 
     def new_document(self, at: Place, definition: Json) -> Document:
         body = {**_present(definition), "name": at.name, "stage-create": True}
-        return _document(self.client.ask("POST", self._kind(at), at.type, body))
+        document = _document(self.client.ask("POST", self._kind(at), at.type, body))
+        self._check_places(self.own_folders(document))
+        return document
 
     def create_document(self, at: Place, definition: Json) -> Staged[Document]:
         body = {**_present(definition), "name": at.name}
         if at.type is ObjectType.TABLE:
             # May be left out, but not every server believes that.
             body["stage-create"] = False
-        return Staged(_document(self.client.ask("POST", self._kind(at), at.type, body)))
+        return self._made(at, _document(self.client.ask("POST", self._kind(at), at.type, body)))
 
     def register_document(self, at: Place, location: str) -> Staged[Document]:
         route = "register" if at.type is ObjectType.TABLE else "register-view"
         path = f"/namespaces/{self.client.namespace(at.schema)}/{route}"
         body = {"name": at.name, "metadata-location": location}
-        return Staged(_document(self.client.ask("POST", path, at.type, body)))
+        return self._made(at, _document(self.client.register(path, at.type, body)))
 
     def commit_document(
         self, at: Place, requirements: Sequence[Json], updates: Sequence[Json]
     ) -> Staged[Document]:
+        self._check_own(at)
         body = self._commit(at, requirements, updates)
-        return Staged(_document(self.client.ask("POST", self._path(at), at.type, body)))
+        answer = _document(self.client.ask("POST", self._path(at), at.type, body))
+        return Staged(answer, self._claiming(at, answer)) if at.object else self._made(at, answer)
 
     def commit_together(
         self, changes: Sequence[tuple[Place, Sequence[Json], Sequence[Json]]]
@@ -183,9 +232,15 @@ class RestIceberg:
                 "the catalog behind this one cannot change several tables together",
                 hint="commit to them one by one",
             )
+        for at, _, _ in changes:
+            self._check_own(at)
         body = {"table-changes": [self._commit(*change) for change in changes]}
         self.client.ask("POST", "/transactions/commit", ObjectType.TABLE, body)
-        return [Staged(self.document(at)) for at, _, _ in changes]
+        answers = [self.document(at) for at, _, _ in changes]
+        return [
+            Staged(answer, self._claiming(at, answer))
+            for (at, _, _), answer in zip(changes, answers, strict=True)
+        ]
 
     def rename(self, at: Place, to: Place) -> None:
         body = {"source": _identifier(at), "destination": _identifier(to)}
@@ -193,6 +248,88 @@ class RestIceberg:
 
     def drop_view(self, at: Place) -> None:
         self.client.ask("DELETE", self._path(at), at.type)
+
+    # -- places -------------------------------------------------------------------------------------------------
+
+    def _check_own(self, at: Place) -> None:
+        """Refuse to change a table whose place is somebody else's, before the other server is asked to."""
+        if at.object and at.type is ObjectType.TABLE:
+            self.document(at)
+
+    def _own(self, object: int, document: Document) -> None:
+        """Make sure that what the other server says of a table is this table's alone.
+
+        INVARIANT: asked of every document before anything of it is used, so whatever the other server claims, no table of
+        anybody else is read, planned or given through it.
+        """
+        wanted = self._identity(document)
+        if self._claimed.get(object) == wanted:
+            return
+        try:
+            with self.store.joined("headgate", "sight") as tx:
+                back = dropped.return_to(tx, object, self.own_folders(document), wanted[0], self.source)
+                self._claim(tx, object, document)
+        except IllegalArgument:
+            raise _of_others() from None
+        if back:
+            # Decided upon before its tags and policies were there again.
+            raise Unavailable("the table has just come back", hint="ask again")
+        places.check_uncontested(self.store, object)
+        if len(self._claimed) > _MOST_KNOWN:
+            self._claimed.clear()
+        self._claimed[object] = wanted
+
+    def _claim(self, tx: Write, object: int, document: Document) -> None:
+        folders = self.own_folders(document)
+        self._check_places(folders)
+        places.claim(tx, object, folders, uuid=self._identity(document)[0], source=self.source)
+
+    def _check_places(self, folders: Sequence[str]) -> None:
+        """INVARIANT: whatever another server says, it gives nobody what this server keeps in its own folders."""
+        if any(GOVERNED in folder.split("/") for folder in folders):
+            raise IllegalArgument(f"no table can lie in a folder called '{GOVERNED}'")
+        if self.reserved is not None and any(
+            overlap(places.canonical(folder), self.reserved) for folder in folders
+        ):
+            raise IllegalArgument("no table of another server can lie in this server's own warehouse")
+
+    def _identity(self, document: Document) -> tuple[str, tuple[str, ...]]:
+        """The uuid and the places of a table, by which it must be told from all others."""
+        known = document.metadata.get("table-uuid")
+        if not isinstance(known, str) or not isinstance(document.metadata.get("location"), str):
+            raise Damaged("the catalog's answer does not say which table it is of and where it lies")
+        return known.lower(), self.own_folders(document)
+
+    def _claiming(self, at: Place, document: Document) -> Callable[[Write, int], None]:
+        def claim(tx: Write, object: int) -> None:
+            if at.type is not ObjectType.TABLE or self._claimed.get(object) == self._identity(document):
+                return
+            try:
+                self._claim(tx, object, document)
+            except IllegalArgument:
+                if at.object:
+                    raise _of_others() from None
+                raise
+
+        return claim
+
+    def _made(self, at: Place, document: Document) -> Staged[Document]:
+        """A table or view that was made there; taken back if it cannot be its own here."""
+
+        def abandon() -> None:
+            with suppress(HeadgateError):
+                self.client.ask("DELETE", self._path(at), at.type, purgeRequested="false")
+
+        return Staged(document, self._claiming(at, document), abandon)
+
+    def _release(self, object: int) -> None:
+        """Let go of the places of a table that the other server purged, where no file is left in them."""
+        with self.store.read() as read:
+            mine = [row.place for row in places.of(read, object)]
+        with suppress(HeadgateError):
+            gone = [place for place in mine if not self.storage.holds_files(place)]
+            with self.store.write("headgate", "purge") as tx:
+                places.release(tx, object, gone)
 
     # -- inside -------------------------------------------------------------------------------------------------
 
@@ -219,15 +356,29 @@ class RestIceberg:
         """All pages of a list."""
         found: list[Any] = []
         token: str | None = ""
+        pages = empty = 0
         while token is not None:
             page = self.client.ask(
                 "GET", path, about, None, **query, **({"pageToken": token} if token else {})
             )
-            found += page.get(key) or []
+            listed = (page.get(key) or []) if isinstance(page, dict) else None
+            if not isinstance(listed, list):
+                raise Damaged("the catalog's answer is no list of names")
+            found += listed
             token = page.get("next-page-token") or None
+            pages, empty = pages + 1, 0 if listed else empty + 1
             if len(found) > 1_000_000:
                 raise IllegalArgument("the catalog lists more than a million names")
+            if pages > _MOST_PAGES or empty > _MOST_EMPTY:
+                raise Damaged("the catalog's list has no end")
         return found
+
+
+def _of_others() -> Forbidden:
+    return Forbidden(
+        "the table lies in a place that belongs to something else",
+        hint="the catalog's server says so: ask who keeps it; 'headgate doctor' tells the operator more",
+    )
 
 
 def _lacks_last_column(update: Json) -> bool:
@@ -255,4 +406,13 @@ def _present(definition: Json) -> Json:
 def _document(answer: Any) -> Document:
     if not isinstance(answer, dict) or not isinstance(answer.get("metadata"), dict):
         raise Damaged("the catalog's answer holds no metadata")
-    return Document(answer.get("metadata-location"), answer["metadata"])
+    metadata, file = answer["metadata"], answer.get("metadata-location")
+    properties = metadata.get("properties", {})
+    if (
+        not (file is None or isinstance(file, str))
+        or not isinstance(metadata.get("location"), str)
+        or not isinstance(properties, dict)
+        or not all(isinstance(value, str) for value in properties.values())
+    ):
+        raise Damaged("the catalog's answer does not say where the table lies")
+    return Document(file, metadata)

@@ -2,11 +2,12 @@
 
 import threading
 from typing import Any, Final
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import quote, unquote
 
 import httpx
 
 from headgate.catalogs.interface import Namespace
+from headgate.catalogs.openings import Openings
 from headgate.model import errors as e
 from headgate.model.objects import ObjectType, clip
 
@@ -20,19 +21,21 @@ _TIMEOUT: Final = httpx.Timeout(30, connect=5)
 class RestClient:
     """Speaks to one catalog. Its secrets stay in here: neither errors nor reprs tell them."""
 
-    def __init__(self, properties: dict[str, str]) -> None:
+    def __init__(self, properties: dict[str, str], openings: Openings) -> None:
         uri = properties.get("uri", "").rstrip("/")
-        parts = urlsplit(uri)
-        if parts.scheme not in ("http", "https") or not parts.hostname or parts.username or parts.password:
+        if not uri.lower().startswith(("http://", "https://")):
             raise e.IllegalArgument(
                 "the catalog has no 'uri'",
                 hint="set it to http(s)://host/…, with credentials in 'token' or 'credential'",
             )
+        self._openings = openings
         self._uri = uri
         self._warehouse = properties.get("warehouse", "")
         self._token = properties.get("token")
         self._credential = properties.get("credential")
         self._token_uri = properties.get("oauth2-server-uri") or f"{uri}/v1/oauth/tokens"
+        openings.check_url("property 'uri'", uri)
+        openings.check_url("property 'oauth2-server-uri'", self._token_uri)
         self._scope = properties.get("scope", "catalog")
         # Redirects are not followed: what answers is what was declared.
         self._http = httpx.Client(timeout=_TIMEOUT, follow_redirects=False)
@@ -64,11 +67,19 @@ class RestClient:
 
     def ask(self, method: str, path: str, about: ObjectType, body: Any = None, **query: str) -> Any:
         """The answer to a request below the catalog's prefix; None where there is no body."""
+        return _told(self._answer(method, path, body, query), about)
+
+    def register(self, path: str, about: ObjectType, body: Any) -> Any:
+        """The answer to a request that names a file. What the other server says against it is not passed on: it may quote
+        the file."""
+        return _told(self._answer("POST", path, body, {}), about, quoted=False)
+
+    def _answer(self, method: str, path: str, body: Any, query: dict[str, str]) -> httpx.Response:
         answer = self._send(method, f"{self._start()}{path}", body, query)
         if answer.status_code == 401 and self._credential:
             self._token = self._fetch_token()
             answer = self._send(method, f"{self._start()}{path}", body, query)
-        return _told(answer, about)
+        return answer
 
     def check(self) -> None:
         """Make sure that the catalog answers."""
@@ -84,10 +95,14 @@ class RestClient:
                     self._token = self._fetch_token()
                 query = {"warehouse": self._warehouse} if self._warehouse else {}
                 told = _told(self._send("GET", f"{self._uri}/v1/config", None, query), ObjectType.CATALOG)
+                if not isinstance(told, dict) or not all(
+                    isinstance(told.get(key) or {}, dict) for key in ("defaults", "overrides")
+                ):
+                    raise e.ConnectionFailed("the catalog's answer is no configuration")
                 settings = {**(told.get("defaults") or {}), **(told.get("overrides") or {})}
                 prefix = str(settings.get("prefix") or "").strip("/")
                 listed = told.get("endpoints")
-                self._endpoints = None if listed is None else frozenset(map(str, listed))
+                self._endpoints = frozenset(map(str, listed)) if isinstance(listed, list) else None
                 self._separator = str(settings.get("namespace-separator") or _SEPARATOR)
                 self._prefix = f"{self._uri}/v1/{prefix}" if prefix else f"{self._uri}/v1"
             return self._prefix
@@ -103,7 +118,7 @@ class RestClient:
         try:
             answer = self._http.post(self._token_uri, data=form)
             token = answer.json()["access_token"] if answer.status_code == 200 else None
-        except (httpx.HTTPError, ValueError, KeyError) as error:
+        except (httpx.HTTPError, httpx.InvalidURL, ValueError, KeyError, TypeError) as error:
             raise _unreachable(error) from None
         if not isinstance(token, str):
             raise e.ConnectionFailed(
@@ -115,7 +130,7 @@ class RestClient:
         headers = {"Authorization": f"Bearer {self._token}"} if self._token else {}
         try:
             return self._http.request(method, url, json=body, params=query or None, headers=headers)
-        except httpx.HTTPError as error:
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise _unreachable(error) from None
 
 
@@ -123,7 +138,7 @@ def segment(name: str) -> str:
     return quote(name, safe="")
 
 
-def _told(answer: httpx.Response, about: ObjectType) -> Any:
+def _told(answer: httpx.Response, about: ObjectType, *, quoted: bool = True) -> Any:
     if answer.is_success:
         if not answer.content:
             return None
@@ -133,9 +148,11 @@ def _told(answer: httpx.Response, about: ObjectType) -> Any:
             raise e.ConnectionFailed("the catalog answered something else than JSON") from None
     try:
         error = answer.json()["error"]
-        message, kind = clip(str(error["message"]), 300), str(error.get("type"))
-    except (ValueError, KeyError, TypeError):
-        message, kind = f"the catalog answered {answer.status_code}", ""
+        message, kind = _plain(str(error["message"])), str(error.get("type"))
+    except (ValueError, KeyError, TypeError, AttributeError):
+        message, kind = "", ""
+    if not quoted or not message:
+        message = f"the catalog answered {answer.status_code}"
     match answer.status_code:
         case 404:
             missing = ObjectType.SCHEMA if "Namespace" in kind else about
@@ -147,15 +164,20 @@ def _told(answer: httpx.Response, about: ObjectType) -> Any:
         case 409:
             raise e.AlreadyExists(message, about=about)
         case 401 | 403:
-            raise e.ConnectionFailed(
-                "the catalog refuses the credentials that it was declared with", hint=message
-            )
+            # INVARIANT: nothing of what it says: its words name accounts, roles and tokens.
+            raise e.ConnectionFailed("the catalog refuses the credentials that it was declared with")
         case 406 | 405 | 501:
             raise e.Unsupported(message, hint="the catalog behind this one cannot do that")
         case status if 400 <= status < 500:
             raise e.IllegalArgument(message)
         case _:
-            raise e.ConnectionFailed("the catalog failed to answer", hint=message)
+            raise e.ConnectionFailed("the catalog failed to answer", hint=f"status {answer.status_code}")
+
+
+def _plain(message: str) -> str:
+    """One line of an error, without what it may quote: stack traces, documents and long texts."""
+    first = message.strip().splitlines()[0] if message.strip() else ""
+    return clip(first.partition("{")[0].strip(), 200)
 
 
 def _unreachable(error: Exception) -> e.ConnectionFailed:

@@ -12,9 +12,11 @@ from headgate.cli import (
     catalog,
     classify,
     decisions,
+    doctor,
     governance,
     grants,
     group,
+    key,
     lens,
     metalake,
     owner,
@@ -42,11 +44,12 @@ app = typer.Typer(
 )
 app.command("serve")(serve.serve)
 app.command("worker")(serve.worker)
+app.command("doctor")(doctor.doctor)
 for _noun in (token, metalake, catalog, schema, table, user, group, role):
     app.add_typer(_noun.app)
 app.add_typer(grants.grant)
 app.add_typer(grants.revoke)
-for _noun in (owner, tag, policy, audit, sync, lens):
+for _noun in (owner, tag, policy, key, audit, sync, lens):
     app.add_typer(_noun.app)
 decisions.register(app)
 governance.register(app)

@@ -15,6 +15,8 @@ app = group("lens", "Restricted views of tables and the copies that are made for
 
 COLUMNS = ("table", "view", "wanted", "making", "made", "failed", "used_at", "reason")
 
+OWN_COLUMNS = ("table", "view", "ready")
+
 Table = Annotated[str | None, typer.Option("--table", help="Only my own view of catalog.schema.table.")]
 Tables = Annotated[
     str | None, typer.Option("--table", help="catalog.schema.table, several joined by commas (default: all).")
@@ -31,8 +33,8 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="Only show what would be
 
 @command(app, "status")
 def status(session: Session, table: Table = None) -> None:
-    """Show how far the views of a metalake's tables are; with --table only one's own view of it."""
-    session.show(_shown(session, _views(session, table)), *COLUMNS)
+    """Show how far the views of a metalake's tables are; with --table whether one's own view of it is ready."""
+    session.show(_shown(session, _views(session, table)), *(COLUMNS if table is None else OWN_COLUMNS))
 
 
 @command(app, "warm")

@@ -7,9 +7,9 @@ import socket
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from pathlib import Path
 from typing import Final
 
+import structlog
 import uvicorn
 from uvicorn.supervisors import Multiprocess
 
@@ -17,10 +17,15 @@ from headgate import logs
 from headgate.cli.failure import Failure, Usage
 from headgate.cli.output import console
 from headgate.doors.authentication.simple import is_loopback
+from headgate.doors.connections import IDLE, allow_many_files
 from headgate.doors.protocol import HttpProtocol
+from headgate.home import keep_private
 from headgate.settings import HANDOVER, Settings
+from headgate.steward import doctor
 from headgate.store import Store
 from headgate.worker import process as worker
+
+log = structlog.get_logger("headgate.start")
 
 PATIENCE: Final = 30
 """Seconds that requests under way may take to finish after the server was told to stop."""
@@ -34,6 +39,7 @@ def run(settings: Settings) -> None:
             "leave --host out, or leave --dev out and use tokens",
         )
     logs.configure()
+    allow_many_files()
     _prepare(settings)
     listening = _listen(settings)
     with _metrics_folder(settings):
@@ -45,10 +51,11 @@ def run(settings: Settings) -> None:
 
 def _prepare(settings: Settings) -> None:
     """Make the folder and bring the store to this version, before any process needs them."""
-    folder = Path(settings.home)
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    keep_private(settings)
     store = Store(settings.store.hidden)
     store.prepare()
+    for finding in doctor.examine(store):
+        log.warning("doctor", check=finding.check, problem=finding.problem, next=finding.next)
     store.close()
 
 
@@ -89,8 +96,7 @@ def _serve(settings: Settings, listening: socket.socket) -> None:
         server_header=False,
         # An address is believed only as the socket tells it.
         proxy_headers=False,
-        # Longer than clients keep a connection for their next request: who closes first must not be the server.
-        timeout_keep_alive=75,
+        timeout_keep_alive=int(IDLE),
         timeout_graceful_shutdown=PATIENCE,
     )
     if settings.workers == 1:

@@ -18,6 +18,16 @@ Config = Annotated[
 ]
 StoreUrl = Annotated[str | None, typer.Option("--store", help="sqlite:///… or postgresql://…")]
 Warehouse = Annotated[str | None, typer.Option("--warehouse", help="Folder or s3://… for native tables.")]
+Places = Annotated[
+    str | None,
+    typer.Option(
+        "--places", help="Folders and s3://… prefixes that catalogs may use besides the warehouse: a,b"
+    ),
+]
+Hosts = Annotated[
+    str | None,
+    typer.Option("--hosts", help="Hosts that catalogs may name, with or without a port: a,b:9000"),
+]
 Admins = Annotated[
     str | None, typer.Option("--service-admins", help="Who may make metalakes and tokens: a,b")
 ]
@@ -40,6 +50,8 @@ def serve(
     config: Config = None,
     store: StoreUrl = None,
     warehouse: Warehouse = None,
+    places: Places = None,
+    hosts: Hosts = None,
     service_admins: Admins = None,
     workers: Workers = None,
     no_worker: NoWorker = False,
@@ -60,6 +72,8 @@ def worker(
     config: Config = None,
     store: StoreUrl = None,
     warehouse: Warehouse = None,
+    places: Places = None,
+    hosts: Hosts = None,
     spark_master: SparkMaster = None,
     spark_remote: SparkRemote = None,
 ) -> None:

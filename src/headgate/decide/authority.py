@@ -91,6 +91,7 @@ class Rule(msgspec.Struct, frozen=True):
     id: int
     document: str
     enabled: bool
+    authors: tuple[str, ...] = ()
 
 
 class Caller(msgspec.Struct, frozen=True):
@@ -109,6 +110,9 @@ class Caller(msgspec.Struct, frozen=True):
     allow: int = 0
     deny: int = 0
     """What the roles allow and deny on the metalake itself, which every object is under."""
+    possible: frozenset[int] = frozenset()
+    """Roles that are held only if the caller is in a group that their token does not tell of. They are among `roles`
+    and `inactive`: what they deny counts, what they allow does not."""
 
 
 class Authority:
@@ -125,6 +129,7 @@ class Authority:
         "members",
         "objects",
         "policies",
+        "removed",
         "revision",
         "service_admins",
         "shared",
@@ -141,6 +146,8 @@ class Authority:
         self.groups_of: Map[int, frozenset[int]] = Map()
         self.labels: Map[int, tuple[Label, ...]] = Map()
         self.policies: Map[int, Rule] = Map()
+        self.removed: Map[tuple[int, str], int] = Map()
+        """Users that a metalake had once, by name: the revision at which the last of that name was removed."""
         self._kept: dict[Any, Any] = {}
         self.shared: dict[Any, Any] = {}
         """What was worked out from parts of the state, by those very parts: also true of later revisions."""
@@ -215,7 +222,7 @@ class Authority:
     def _compile_caller(self, identity: Identity, metalake: int) -> Caller:
         admin = int(Fact.SERVICE_ADMIN) if identity.user in self.service_admins else 0
         user = self.member(metalake, PrincipalKind.USER, identity.user)
-        if user is None or not user.enabled:
+        if user is None or not user.enabled or self._outlived(identity, metalake):
             return Caller(identity, metalake, None, frozenset(), frozenset(), frozenset(), admin)
         principals = self.principals_of(user, identity.groups)
         roles = frozenset().union(*(self.held.get(p) or frozenset() for p in principals))
@@ -231,6 +238,8 @@ class Authority:
                     hint="name only roles you hold as active",
                 )
             active = frozenset(role.id for role in names.values() if role is not None)
+        possible = frozenset() if identity.groups_known else self._roles_of_groups(metalake) - roles
+        roles |= possible
         top = self.objects[metalake]
         owns = int(Fact.OWNS_METALAKE) if top.owner in principals else 0
         return Caller(
@@ -242,7 +251,28 @@ class Authority:
             roles - active,
             admin | int(Fact.MEMBER) | owns,
             *top.effects(roles, roles - active),
+            possible,
         )
+
+    def _roles_of_groups(self, metalake: int) -> frozenset[int]:
+        """The roles that any group of a metalake holds."""
+
+        def collect() -> frozenset[int]:
+            found: set[int] = set()
+            for member in self.members.values():
+                if member.metalake == metalake and member.kind is PrincipalKind.GROUP:
+                    found |= self.held.get(member.id) or frozenset()
+            return frozenset(found)
+
+        return self.kept(("roles of groups", metalake), collect)
+
+    def _outlived(self, identity: Identity, metalake: int) -> bool:
+        """Whether a token was made for a user of that name who was removed since.
+
+        INVARIANT: a token speaks for the user it was made for, or for one added later; never for a successor of the name.
+        """
+        removed = None if identity.made is None else self.removed.get((metalake, identity.user))
+        return removed is not None and identity.made is not None and identity.made < removed
 
     def kept(self, key: Any, make: Callable[[], V]) -> V:
         """What `make` gives, worked out once: an authority never changes, so neither does what follows from it alone."""
@@ -295,7 +325,17 @@ class Authority:
     __hash__ = None  # type: ignore[assignment]
 
 
-_PARTS: Final = ("objects", "children", "members", "member_ids", "held", "groups_of", "labels", "policies")
+_PARTS: Final = (
+    "objects",
+    "children",
+    "members",
+    "member_ids",
+    "held",
+    "groups_of",
+    "labels",
+    "policies",
+    "removed",
+)
 """What an authority is made of, and what two of the same state have in common."""
 
 
@@ -357,6 +397,8 @@ class _Draft:
                 if isinstance(gone, Member):
                     self.edits["members"][id] = _GONE
                     self.edits["member_ids"][gone.metalake, gone.kind, gone.name] = _GONE
+            case c.UserRemoved(metalake, name, revision):
+                self.edits["removed"][metalake, name] = revision
             case c.RoleGrants(role, object, allow, deny):
                 grants = self.grants.get(object)
                 if grants is None:
@@ -374,8 +416,10 @@ class _Draft:
                 self.owners[object] = principal
             case c.LabelSet():
                 self._set_label(change)
-            case c.PolicySet(id, document, enabled):
-                self.edits["policies"][id] = _GONE if document is None else Rule(id, document, enabled)
+            case c.PolicySet(id, document, enabled, authors):
+                self.edits["policies"][id] = (
+                    _GONE if document is None else Rule(id, document, enabled, authors)
+                )
 
     def _member_set(self, part: str, key: int, value: int, present: bool) -> None:
         now = self._get(part, key)

@@ -13,6 +13,7 @@ from typing import Final, Literal
 from headgate.decide.authority import Authority, Node, Rule
 from headgate.decide.rules import Parsed, Path, names, parsed, renamed, tagged, with_tags
 from headgate.decide.shape import Shape
+from headgate.decide.standing import Standing, known_groups, standing_of
 from headgate.language.ast import FALSE, TRUE, Expr, Fact
 from headgate.language.bind import bind, shown
 from headgate.language.errors import LanguageError
@@ -57,8 +58,11 @@ class Clause:
     aliases: tuple[tuple[str, tuple[tuple[int, Expr], ...]], ...]
     """The columns that may stand behind each alias, each with what remains to be asked of the request."""
     tags: TagItems
+    standing: Standing
     problem: str | None = None
     """Why the policy cannot be evaluated here, whoever asks."""
+    stray: bool = False
+    """Stands for the same policy where `to` names a group that is not kept: it binds those who do not claim to be in it."""
     _bound: dict[Chosen, Bound] = field(default_factory=dict)
 
     def facts(self) -> frozenset[Fact]:
@@ -204,8 +208,7 @@ def _shared(authority: Authority, table: Node, shape: Shape) -> TableRules:
     found = _on_the_way(authority, table)
     tags, fields = tags_of(authority, table)
     known = known_tags(authority, table.metalake)
-    missing = tuple(p is None or not p.tags <= known for _, _, _, p, _ in found)
-    key = (tuple(x[:3] for x in found), missing, tags, fields, shape.key)
+    key = (*way_key(authority, table), shape.key)
     rules = authority.shared.get(key)
     if rules is None:
         if len(authority.shared) > _MAX_KEPT:
@@ -215,7 +218,17 @@ def _shared(authority: Authority, table: Node, shape: Shape) -> TableRules:
     return rules
 
 
-_Found = tuple[Rule, str, int, Parsed | None, str]
+def way_key(authority: Authority, table: Node) -> tuple[object, ...]:
+    """All that the rules of a table rest on besides its columns: equal keys and columns give equal rules."""
+    found = _on_the_way(authority, table)
+    known = known_tags(authority, table.metalake)
+    missing = tuple(p is None or not p.tags <= known for _, _, _, p, _, _, _ in found)
+    # By rule, name, object, standing and unknown groups: the rest follows from the rule.
+    return (tuple((*x[:3], *x[5:]) for x in found), missing, *tags_of(authority, table))
+
+
+_Found = tuple[Rule, str, int, Parsed | None, str, Standing, frozenset[str]]
+"""A policy with its name, its object, what is wrong with it, who stands behind it, and unknown groups in its `to`."""
 
 
 def _on_the_way(authority: Authority, table: Node) -> list[_Found]:
@@ -225,7 +238,12 @@ def _on_the_way(authority: Authority, table: Node) -> list[_Found]:
 
 def any_on_the_way(authority: Authority, table: Node) -> tuple[str, ...]:
     """The names of all enabled policies on a table and above it."""
-    return tuple(name for _, name, _, _, _ in _on_the_way(authority, table))
+    return tuple(found[1] for found in _on_the_way(authority, table))
+
+
+def policies_on_the_way(authority: Authority, table: Node) -> tuple[tuple[int, Parsed | None], ...]:
+    """All enabled policies on a table and above it by id; None for one that this version cannot read."""
+    return tuple((found[0].id, found[3]) for found in _on_the_way(authority, table))
 
 
 def _on(authority: Authority, object: int) -> tuple[_Found, ...]:
@@ -234,11 +252,15 @@ def _on(authority: Authority, object: int) -> tuple[_Found, ...]:
         rule = authority.policies.get(label.label)
         if rule is None or label.field or not rule.enabled:
             continue
-        name = authority.objects[rule.id].name
+        policy = authority.objects[rule.id]
+        standing = standing_of(authority, rule)
         try:
-            found.append((rule, name, object, parsed(rule.document), ""))
+            read = parsed(rule.document)
         except LanguageError as error:
-            found.append((rule, name, object, None, str(error)))
+            found.append((rule, policy.name, object, None, str(error), standing, frozenset()))
+        else:
+            unknown = read.to.groups - known_groups(authority, policy.metalake)
+            found.append((rule, policy.name, object, read, "", standing, unknown))
     return tuple(found)
 
 
@@ -276,21 +298,36 @@ def _build(
     clauses: list[Clause] = []
     skipped: list[Skipped] = []
     groups = _by_tags(shape, dict(tags), {id: dict(own) for id, own in fields})
-    for rule, name, on, policy, wrong in found:
+    for rule, name, on, policy, wrong, standing, unknown in found:
         if policy is None:
-            clauses.append(_unreadable(rule, name, on, shape, wrong))
+            clauses.append(_unreadable(rule, name, on, shape, wrong, standing))
             continue
-        outcome = _clause(rule, name, on, policy, shape, tags, groups, known)
+        outcome = _clause(rule, name, on, policy, shape, tags, groups, known, standing)
         if isinstance(outcome, Clause):
             clauses.append(outcome)
+            if unknown:
+                clauses.append(_stray(rule, name, on, policy, shape, standing, unknown))
         else:
             skipped.append(Skipped(rule.id, name, on, outcome))
     return TableRules(shape, tuple(clauses), tuple(skipped))
 
 
-def _unreadable(rule: Rule, name: str, on: int, shape: Shape, wrong: str) -> Clause:
+def _unreadable(rule: Rule, name: str, on: int, shape: Shape, wrong: str, standing: Standing) -> Clause:
     everyone = parsed('{"deny":true,"to":["everyone"]}')
-    return Clause(rule.id, name, on, everyone, shape, TRUE, (), (), problem=wrong)
+    return Clause(rule.id, name, on, everyone, shape, TRUE, (), (), standing, problem=wrong)
+
+
+def _stray(
+    rule: Rule,
+    name: str,
+    on: int,
+    policy: Parsed,
+    shape: Shape,
+    standing: Standing,
+    unknown: frozenset[str],
+) -> Clause:
+    why = f"nobody knows who is in group '{min(unknown)}', which the metalake does not keep"
+    return Clause(rule.id, name, on, policy, shape, TRUE, (), (), standing, problem=why, stray=True)
 
 
 def _clause(
@@ -302,12 +339,12 @@ def _clause(
     tags: TagItems,
     groups: list[tuple[dict[str, str], list[tuple[int, ...]]]],
     known: frozenset[str],
+    standing: Standing,
 ) -> Clause | str:
     unknown = sorted(policy.tags - known)
     if unknown:
-        return Clause(
-            rule.id, name, on, policy, shape, TRUE, (), tags, problem=f"there is no tag '{unknown[0]}'"
-        )
+        why = f"there is no tag '{unknown[0]}'"
+        return Clause(rule.id, name, on, policy, shape, TRUE, (), tags, standing, problem=why)
     try:
         when = TRUE if policy.when is None else _answered(rule.document, "", policy.when, policy, dict(tags))
         if when is FALSE:
@@ -319,8 +356,8 @@ def _clause(
                 return f"no column matches '{alias}'"
             aliases.append((alias, matching))
     except LanguageError as error:
-        return Clause(rule.id, name, on, policy, shape, TRUE, (), tags, problem=str(error))
-    clause = Clause(rule.id, name, on, policy, shape, when, tuple(aliases), tags)
+        return Clause(rule.id, name, on, policy, shape, TRUE, (), tags, standing, problem=str(error))
+    clause = Clause(rule.id, name, on, policy, shape, when, tuple(aliases), tags, standing)
     if all(expr is TRUE for _, matching in aliases for _, expr in matching):
         chosen = tuple((alias, tuple(id for id, _ in matching)) for alias, matching in aliases)
         if not clause.touches(chosen):
@@ -333,7 +370,8 @@ def _by_tags(
 ) -> list[tuple[dict[str, str], list[tuple[int, ...]]]]:
     """The columns, and the fields of structs, as ways of field ids; those with equal tags together.
 
-    INVARIANT: the nearest assignment wins: the field's own, then those of the structs around it, then the table's.
+    INVARIANT: the nearest assignment wins: the field's own, then those of a former field of its name that is gone, then
+    those of the structs around it, then the table's.
     """
     groups: dict[TagItems, tuple[dict[str, str], list[tuple[int, ...]]]] = {}
     for located in shape.schema.by_id.values():
@@ -341,6 +379,9 @@ def _by_tags(
             continue
         held = tags
         for id in located.ids:
+            # Former ones that differ in the value of a tag: the youngest wins.
+            for former in sorted(shape.heirs.get(id, ())):
+                held = {**held, **fields.get(former, {})}
             if id in fields:
                 held = {**held, **fields[id]}
         groups.setdefault(tuple(sorted(held.items())), (held, []))[1].append(located.ids)

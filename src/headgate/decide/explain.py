@@ -35,6 +35,8 @@ class Explanation(msgspec.Struct, frozen=True, omit_defaults=True):
     reason: Reason
     roles: tuple[str, ...] = ()
     groups: tuple[str, ...] = ()
+    groups_known: bool = True
+    """Whether the user is in no other groups than these; if not, what any group denies counts."""
 
 
 class Source(msgspec.Struct, frozen=True):
@@ -46,10 +48,16 @@ class Source(msgspec.Struct, frozen=True):
     level: ObjectType
     object: str
     condition: Condition
+    possible: bool = False
+    """Whether it is not known that the role is held at all."""
 
     def __str__(self) -> str:
-        inactive = "" if self.active else " (role not active)"
         verb = "allows" if self.condition is Condition.ALLOW else "denies"
+        if self.possible:
+            # Whoever may not hold a role is not told its name.
+            what = f"{verb} {self.privilege} on {self.level} '{self.object}'"
+            return f"a group's role {what} (the token does not tell the user's groups)"
+        inactive = "" if self.active else " (role not active)"
         return f"role '{self.role}' {verb} {self.privilege} on {self.level} '{self.object}'{inactive}"
 
 
@@ -62,7 +70,7 @@ def sources(authority: Authority, caller: Caller, node: Node, privilege: Privile
             if masks is None:
                 continue
             for condition, mask in ((Condition.DENY, masks.deny), (Condition.ALLOW, masks.allow)):
-                if mask & privilege.bit:
+                if mask & privilege.bit and (condition is Condition.DENY or role not in caller.possible):
                     level = authority.objects[object]
                     found.append(
                         Source(
@@ -72,6 +80,7 @@ def sources(authority: Authority, caller: Caller, node: Node, privilege: Privile
                             level.type,
                             authority.ref(level).full_name,
                             condition,
+                            role in caller.possible,
                         )
                     )
     return found
@@ -105,8 +114,9 @@ def explain(
         if answer
         else _denied_by(caller, reason, required(op).alternatives, known),
         reason=reason,
-        roles=tuple(sorted(authority.objects[role].name for role in caller.roles)),
+        roles=tuple(sorted(authority.objects[role].name for role in caller.roles - caller.possible)),
         groups=tuple(sorted(authority.members[p].name for p in caller.principals if p != caller.member)),
+        groups_known=caller.identity.groups_known,
     )
 
 

@@ -78,9 +78,12 @@ def people(
 ) -> list[tuple[Person, list[str]]]:
     """The enabled users, together where no policy can tell them apart; one that no policy can name is called "them"."""
     # By document and not by id: a policy that changes says two things, and either may tell people apart.
-    policies = {clause.parsed for each in rules for clause in each.clauses}
+    clauses = [clause for each in rules for clause in each.clauses]
+    policies = {clause.parsed for clause in clauses}
     facts = {fact for policy in policies for fact in policy.facts}
     audiences = [audience for policy in policies for audience in (policy.to, policy.except_)]
+    for clause in clauses:
+        audiences += [clause.standing.authors, clause.standing.changers]
     users = frozenset().union(*(audience.users for audience in audiences))
     groups = frozenset().union(*(audience.groups for audience in audiences))
     groups |= {fact.key for fact in facts if fact.kind == "member"}
@@ -99,6 +102,7 @@ def people(
             whole.roles & roles,
             whole.active & roles,
             {key: whole.attributes[key] for key in asked if key in whole.attributes},
+            kept=whole.kept,
         )
         key = (who.user, who.groups, who.roles, tuple(sorted(who.attributes.items())))
         found.setdefault(key, (who, []))[1].append(whole.user)

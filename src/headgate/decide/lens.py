@@ -6,16 +6,18 @@ masks of the highest priority stand; whatever cannot be evaluated, or does not f
 
 import datetime as dt
 import hashlib
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final
 
 from headgate.decide.authority import Authority, Caller, Node
 from headgate.decide.clauses import Bound, Chosen, Clause, TableRules, rules_of
+from headgate.decide.mask_keys import is_shared, writes
 from headgate.decide.people import Person, person, request_of
-from headgate.decide.rules import decided
+from headgate.decide.rules import Parsed, decided
 from headgate.decide.shape import Shape, without
-from headgate.language.ast import TRUE, Call, Column, Expr
+from headgate.language.ast import TRUE, Call, Column, Expr, walk
 from headgate.language.canonical import canonical, text
 from headgate.language.errors import LanguageError
 from headgate.language.fold import Request, fold
@@ -94,6 +96,16 @@ class Denial:
 
     policies: tuple[str, ...]
     why: str
+    probing: bool = False
+    """Whether the policy would show its author something of a column that they do not see."""
+    quotes: bool = False
+    """Whether `why` may quote the policy or name columns, which the reader need not see."""
+
+    def to_reader(self) -> "Denial":
+        """As the reader may hear it. INVARIANT: names policies, and no column that one of them may hide."""
+        if not self.quotes:
+            return self
+        return replace(self, why="it cannot be evaluated on this table; ask who writes it")
 
     def __str__(self) -> str:
         named = " and ".join(f"'{name}'" for name in self.policies)
@@ -131,7 +143,7 @@ def lens(authority: Authority, caller: Caller, table: Node, shape: Shape, now: d
         return kept.verdict
     rules = rules_of(authority, table, shape)
     who = person(authority, caller)
-    verdict = _by_answers(rules, who, caller.identity, now)
+    verdict = _unguessed(authority, caller, table, _by_answers(rules, who, caller.identity, now))
     authority.remember(key, _Timed(verdict, *_constant(rules, now)))
     return verdict
 
@@ -140,9 +152,28 @@ def fresh(authority: Authority, caller: Caller, table: Node, shape: Shape, now: 
     """As `lens`, worked out anew from rules that were kept."""
     rules = rules_of(authority, table, shape)
     who = person(authority, caller)
-    return decide(
-        rules, binding(rules, who, caller.identity.purpose, now), request_of(who, caller.identity, now)
+    bits, request = binding(rules, who, caller.identity.purpose, now), request_of(who, caller.identity, now)
+    return _unguessed(authority, caller, table, decide(rules, bits, request, doubtful(rules, who)))
+
+
+def _unguessed(authority: Authority, caller: Caller, table: Node, verdict: LensVerdict) -> LensVerdict:
+    """INVARIANT: nobody is shown tokens of what they may have written themselves, under a key that hides other tables too."""
+    if verdict.lens is None:
+        return verdict
+    shared = {
+        mask.column.field_id
+        for mask in verdict.lens.masks
+        if mask.name == "token" and is_shared(authority, table, str(mask.args[0]))
+    }
+    if not shared or not writes(authority, caller, table):
+        return verdict
+    named = tuple(
+        part.policy
+        for part in verdict.parts
+        if any(mask.column.field_id in shared and mask.name == "token" for mask in part.masks)
     )
+    why = "its key hides other tables too, and you may write this one: its tokens would tell what they hide"
+    return LensVerdict(None, (), (Denial(named, why),))
 
 
 def binding(rules: TableRules, who: Person, purpose: str | None, now: dt.datetime) -> int:
@@ -158,10 +189,10 @@ def why_not(clause: Clause, who: Person, purpose: str | None, now: dt.datetime) 
     """Why a policy does not bind a person, or None if it does.
 
     INVARIANT: a role that is held binds although it is not active, and exempts only if it is. Who states no purpose is
-    bound by the policies of every purpose.
+    bound by the policies of every purpose. Whose groups are not known is bound by the policies for any group.
     """
     policy = clause.parsed
-    if not policy.to.has(who.user, who.claimed, who.roles):
+    if not is_for(clause, who):
         return "it is not for them"
     if policy.except_.has(who.user, who.groups, who.active):
         return "they are excepted"
@@ -172,14 +203,50 @@ def why_not(clause: Clause, who: Person, purpose: str | None, now: dt.datetime) 
     return None
 
 
+def is_for(clause: Clause, who: Person) -> bool:
+    """Whether a policy is for a person, exceptions aside. Whose groups are not known may be in any of them."""
+    to = clause.parsed.to
+    named = to.has(who.user, who.claimed, who.roles)
+    if clause.stray:
+        return not named
+    return named or (not who.groups_known and bool(to.groups))
+
+
+def may_bind(policy: Parsed | None, who: Person) -> bool:
+    """Whether a policy can bind a person, whatever columns a table has; one that cannot be read may bind anybody."""
+    if policy is None or policy.to.has(who.user, who.claimed, who.roles):
+        return True
+    if not who.groups_known and policy.to.groups:
+        return True
+    return who.kept is None or not policy.to.groups <= who.kept
+
+
+def doubtful(rules: TableRules, who: Person) -> int:
+    """The clauses of which it depends on groups that are not known whether they bind this person, as bits."""
+    if who.groups_known:
+        return 0
+    bits = 0
+    surely_held = who.roles - who.possible
+    for number, clause in enumerate(rules.clauses):
+        to, except_ = clause.parsed.to, clause.parsed.except_
+        exempts = bool(except_.groups) or not except_.roles.isdisjoint(who.possible)
+        if exempts or not to.has(who.user, who.claimed, surely_held):
+            bits |= 1 << number
+    return bits
+
+
 def _by_answers(rules: TableRules, who: Person, identity: Identity, now: dt.datetime) -> LensVerdict:
     """The verdict, shared by all who are bound by the same clauses and give the same answers to what these ask."""
     bits = binding(rules, who, identity.purpose, now)
     request = request_of(who, identity, now)
-    key = (bits, tuple(_answer(fact.kind, fact.key, request) for fact in rules.facts(bits)))
+    doubts = doubtful(rules, who)
+    if any(bits >> n & 1 and wrote(c, request) for n, c in enumerate(rules.clauses)):
+        # What a policy says to its own author is nobody else's answer.
+        return decide(rules, bits, request, doubts)
+    key = (bits, doubts, tuple(_answer(fact.kind, fact.key, request) for fact in rules.facts(bits)))
     found = rules.verdicts.get(key)
     if found is None:
-        found = decide(rules, bits, request)
+        found = decide(rules, bits, request, doubts)
         # What denies may tell the user's own name, so it is nobody else's answer.
         if found.lens is not None:
             if len(rules.verdicts) > 10_000:
@@ -196,7 +263,7 @@ def _answer(kind: str, key: str, request: Request) -> Any:
         case "user":
             return request.user
         case "member":
-            return key in request.groups
+            return request.member(key)
         case "context":
             return getattr(request, key)
     return request.date
@@ -227,6 +294,8 @@ class Said:
     masks: tuple[Mask, ...] = ()
     hidden: tuple[int, ...] = ()
     deny: str | None = None
+    quotes: bool = False
+    """Whether `deny` may quote the policy or name columns."""
     nothing: str | None = None
     """Why it does nothing after all."""
 
@@ -236,28 +305,31 @@ class _Draft:
     hidden: set[int] = field(default_factory=set)
     masks: dict[int, list[tuple[Mask, Clause]]] = field(default_factory=dict)
     denials: list[Denial] = field(default_factory=list)
+    doubtful: frozenset[Clause] = frozenset()
 
 
-def decide(rules: TableRules, bits: int, request: Request) -> LensVerdict:
-    """The verdict of the clauses that bind, for one request."""
+def decide(rules: TableRules, bits: int, request: Request, doubts: int = 0) -> LensVerdict:
+    """The verdict of the clauses that bind, for one request; of the `doubts` it is not known whether they do."""
     told = [said(c, request) for n, c in enumerate(rules.clauses) if bits >> n & 1]
-    draft = _Draft()
+    draft = _Draft(doubtful=frozenset(c for n, c in enumerate(rules.clauses) if doubts >> n & 1))
     for one in told:
         if one.deny is not None:
-            draft.denials.append(Denial((one.clause.name,), one.deny))
+            draft.denials.append(Denial((one.clause.name,), one.deny, quotes=one.quotes))
         draft.hidden.update(one.hidden)
         for mask in one.masks:
             draft.masks.setdefault(mask.column.field_id, []).append((mask, one.clause))
     hidden = _outermost(draft.hidden, rules.shape.schema)
     chosen = _choose(draft, hidden)
     filters = tuple(e for one in told for e in one.rows)
+    draft.denials += probing(told, rules.shape.schema, request)
     if draft.denials:
         return LensVerdict(None, (), tuple(draft.denials))
     try:
         rows = _all_hold(filters)
     except _FAILURES as error:
         named = tuple(one.clause.name for one in told if one.rows)
-        return LensVerdict(None, (), (Denial(named, f"the row filters cannot be put together: {error}"),))
+        why = f"the row filters cannot be put together: {error}"
+        return LensVerdict(None, (), (Denial(named, why, quotes=True),))
     masks = tuple(_narrowed(mask, rules.shape.schema, hidden) for _, (mask, _) in sorted(chosen.items()))
     standing = {id: mask.text for id, (mask, _) in chosen.items()}
     parts = tuple(_part(one, standing) for one in told if one.nothing is None)
@@ -280,14 +352,14 @@ def said(clause: Clause, request: Request) -> Said:
             return Said(clause, nothing="its condition does not hold for this request")
         bound = clause.bound(_chosen(clause, request))
         if bound.problem is not None:
-            return Said(clause, deny=bound.problem)
+            return Said(clause, deny=bound.problem, quotes=True)
         if bound.deny:
             return Said(clause, deny="it denies access")
         if bound.empty:
             return Said(clause, nothing="none of its columns is in the table")
         return _folded(clause, bound, request)
     except _FAILURES as error:
-        return Said(clause, deny=str(error))
+        return Said(clause, deny=str(error), quotes=True)
 
 
 def _chosen(clause: Clause, request: Request) -> Chosen:
@@ -321,27 +393,90 @@ def _choose(draft: _Draft, hidden: frozenset[int]) -> dict[int, tuple[Mask, Clau
             continue
         top = max(clause.parsed.policy.priority for _, clause in offers)
         best = [(m, c) for m, c in offers if c.parsed.policy.priority == top]
+        draft.denials += _unlifted(best, [(m, c) for m, c in offers if (m, c) not in best])
         if len({mask.text for mask, _ in best}) > 1:
-            named = tuple(dict.fromkeys(clause.name for _, clause in best))
             draft.denials.append(
                 Denial(
-                    named,
+                    _named(best),
                     f"different masks of equal priority {top} on field {id}; give one a higher priority",
                 )
             )
+        best.sort(key=lambda offer: offer[1] in draft.doubtful)
+        if best[0][1] in draft.doubtful and len({mask.text for mask, _ in offers}) > 1:
+            # INVARIANT: a mask takes the place of another only where it surely stands; else it might show more.
+            draft.denials.append(Denial(_named(offers), _DOUBT.format(id)))
         chosen[id] = best[0]
     for id, (mask, clause) in list(chosen.items()):
         outer = next((i for i in mask.column.ids[:-1] if i in chosen), None)
         if outer is None:
             continue
         around = chosen[outer][1]
-        if around.parsed.policy.priority > clause.parsed.policy.priority:
+        if around in draft.doubtful:
+            draft.denials.append(Denial(_named([(mask, around), (mask, clause)]), _DOUBT.format(id)))
+        elif around.parsed.policy.priority > clause.parsed.policy.priority:
+            draft.denials += _unlifted([chosen[outer]], [(mask, clause)])
             del chosen[id]
         else:
-            named = tuple(dict.fromkeys((around.name, clause.name)))
             why = f"field {id} lies inside field {outer}, which is masked itself; give the outer mask a higher priority"
-            draft.denials.append(Denial(named, why))
+            draft.denials.append(Denial(_named([(mask, around), (mask, clause)]), why))
     return chosen
+
+
+_DOUBT: Final = "which mask stands on field {} depends on groups that the token does not tell"
+
+
+def _named(offers: Iterable[tuple[Mask, Clause]]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(clause.name for _, clause in offers))
+
+
+def _unlifted(best: list[tuple[Mask, Clause]], others: list[tuple[Mask, Clause]]) -> list[Denial]:
+    """INVARIANT: a mask yields to a higher priority only if the owner of that policy may change the one that yields."""
+    return [
+        Denial(
+            (best[0][1].name, other.name),
+            "the owner of the first may not change the second, so neither mask yields",
+        )
+        for mask, other in others
+        if mask.text != best[0][0].text and not any(c.standing.lifts(other.standing) for _, c in best)
+    ]
+
+
+def wrote(clause: Clause, request: Request) -> bool:
+    """Whether the caller has written a policy, or owns it."""
+    return clause.standing.authors.has(request.user, request.groups, frozenset())
+
+
+def probing(told: list[Said], schema: Schema, request: Request) -> list[Denial]:
+    """The policies that would show the caller, who wrote them, something of what other policies keep from them.
+
+    INVARIANT: what a policy does to its author's view depends on values that its author sees, so nobody finds a hidden
+    value by writing filters and looking at which rows remain.
+    """
+    found: list[Denial] = []
+    for one in told:
+        if not (one.rows or one.masks) or not wrote(one.clause, request):
+            continue
+        others = [
+            other
+            for other in told
+            if other.clause.id != one.clause.id
+            and not other.clause.standing.changers.has(request.user, request.groups, frozenset())
+        ]
+        if any(_unseen(one, other, schema) for other in others):
+            why = "it uses what another policy keeps from its author"
+            found.append(Denial((one.clause.name,), why, probing=True))
+    return found
+
+
+def _unseen(one: Said, other: Said, schema: Schema) -> bool:
+    """Whether what one policy does depends on values that the other hides."""
+    if any(mask.needs_other_rows for mask in one.masks) and other.rows:
+        return True
+    kept = {*other.hidden, *(mask.column.field_id for mask in other.masks)}
+    used = [column.ids for rows in one.rows for column in walk(rows) if isinstance(column, Column)]
+    return any(
+        not kept.isdisjoint(ids) or any(ids[-1] in schema.by_id[field].ids for field in kept) for ids in used
+    )
 
 
 def _outermost(hidden: set[int], schema: Schema) -> frozenset[int]:

@@ -27,6 +27,8 @@ class Operation(msgspec.Struct, frozen=True, eq=False):
     shows: Requirement | None = None
     alternatives: tuple[int, ...] = ()
     shown: tuple[int, ...] = ()
+    whole: bool = False
+    """Whether it changes a table, or all tables below its object: then the caller must see all of each."""
 
     @property
     def lists(self) -> bool:
@@ -88,7 +90,7 @@ class Op(enum.Enum):
     LOAD_METALAKE = Operation(_T.METALAKE, _MEMBER)
     ALTER_METALAKE = Operation(_T.METALAKE, _METALAKE)
     SET_METALAKE_IN_USE = Operation(_T.METALAKE, _METALAKE)
-    DROP_METALAKE = Operation(_T.METALAKE, _METALAKE)
+    DROP_METALAKE = Operation(_T.METALAKE, _METALAKE, whole=True)
 
     # catalogs
     LIST_CATALOGS = Operation(_T.METALAKE, _MEMBER, shows=_LOAD_CATALOG)
@@ -96,9 +98,11 @@ class Op(enum.Enum):
     TEST_CONNECTION = Operation(_T.METALAKE, any_of(has(P.CREATE_CATALOG), _METALAKE))
     TEST_CATALOG_CONNECTION = Operation(_T.CATALOG, _TOP)
     LOAD_CATALOG = Operation(_T.CATALOG, _LOAD_CATALOG)
-    SET_CATALOG_IN_USE = Operation(_T.CATALOG, _LOAD_CATALOG)
+    SET_CATALOG_IN_USE = Operation(_T.CATALOG, _TOP)
     ALTER_CATALOG = Operation(_T.CATALOG, _TOP)
-    DROP_CATALOG = Operation(_T.CATALOG, _TOP)
+    # To register what lies in storage already, and to choose a place outside a schema's own folder.
+    CHOOSE_PLACE = Operation(_T.CATALOG, _TOP)
+    DROP_CATALOG = Operation(_T.CATALOG, _TOP, whole=True)
 
     # schemas
     LIST_SCHEMAS = Operation(
@@ -109,19 +113,19 @@ class Op(enum.Enum):
     )
     LOAD_SCHEMA = Operation(_T.SCHEMA, _LOAD_SCHEMA)
     ALTER_SCHEMA = Operation(_T.SCHEMA, any_of(_TOP, _SCHEMA_OWNER))
-    DROP_SCHEMA = Operation(_T.SCHEMA, any_of(_TOP, _SCHEMA_OWNER))
+    DROP_SCHEMA = Operation(_T.SCHEMA, any_of(_TOP, _SCHEMA_OWNER), whole=True)
 
     # tables and partitions
     LIST_TABLES = Operation(_T.SCHEMA, _LOAD_SCHEMA, shows=_listed(P.SELECT_TABLE, P.MODIFY_TABLE))
     CREATE_TABLE = Operation(_T.SCHEMA, _in_schema(has(P.CREATE_TABLE)))
     LOAD_TABLE = Operation(_T.TABLE, _in_schema(any_of(_OWN, has(P.SELECT_TABLE, P.MODIFY_TABLE))))
     READ_TABLE = Operation(_T.TABLE, _in_schema(any_of(_OWN, has(P.SELECT_TABLE))))
-    ALTER_TABLE = Operation(_T.TABLE, _in_schema(any_of(_OWN, has(P.MODIFY_TABLE))))
-    DROP_TABLE = Operation(_T.TABLE, _in_schema(_OWN))
+    ALTER_TABLE = Operation(_T.TABLE, _in_schema(any_of(_OWN, has(P.MODIFY_TABLE))), whole=True)
+    DROP_TABLE = Operation(_T.TABLE, _in_schema(_OWN), whole=True)
     READ_PARTITIONS = Operation(_T.TABLE, _in_schema(any_of(_OWN, has(P.SELECT_TABLE, P.MODIFY_TABLE))))
-    WRITE_PARTITIONS = Operation(_T.TABLE, _in_schema(any_of(_OWN, has(P.MODIFY_TABLE))))
+    WRITE_PARTITIONS = Operation(_T.TABLE, _in_schema(any_of(_OWN, has(P.MODIFY_TABLE))), whole=True)
     READ_STATISTICS = Operation(_T.TABLE, _in_schema(any_of(_OWN, has(P.SELECT_TABLE, P.MODIFY_TABLE))))
-    WRITE_STATISTICS = Operation(_T.TABLE, _in_schema(any_of(_OWN, has(P.MODIFY_TABLE))))
+    WRITE_STATISTICS = Operation(_T.TABLE, _in_schema(any_of(_OWN, has(P.MODIFY_TABLE))), whole=True)
 
     # views
     LIST_VIEWS = Operation(_T.SCHEMA, _LOAD_SCHEMA, shows=_listed(P.SELECT_VIEW))
@@ -252,7 +256,9 @@ def _compile(op: Op) -> Operation:
     value = op.value
     inside = value.requirement if op in OUTSIDE else all_of(_MEMBER, value.requirement)
     shows = None if value.shows is None else all_of(_MEMBER, value.shows)
-    return Operation(value.on, inside, shows, masks(inside), () if shows is None else masks(shows))
+    return Operation(
+        value.on, inside, shows, masks(inside), () if shows is None else masks(shows), value.whole
+    )
 
 
 OUTSIDE: Final = frozenset(

@@ -4,6 +4,7 @@ import datetime as dt
 from dataclasses import dataclass
 
 from headgate.decide.authority import Authority, Caller
+from headgate.decide.standing import known_groups
 from headgate.language.fold import Request
 from headgate.model.principals import Attributes, Identity
 
@@ -18,12 +19,26 @@ class Person:
     roles: frozenset[str]
     active: frozenset[str]
     attributes: Attributes
+    groups_known: bool = True
+    """Whether they are in no other groups than these."""
+    possible: frozenset[str] = frozenset()
+    """Those of the roles that they hold only if they are in a group that is not known."""
+    kept: frozenset[str] | None = None
+    """Every group that the metalake keeps; nothing is known of any other."""
 
 
 def person(authority: Authority, caller: Caller) -> Person:
     """Who a caller is."""
     identity = caller.identity
-    key = ("person", identity.user, identity.groups, identity.active_roles, caller.metalake)
+    key = (
+        "person",
+        identity.user,
+        identity.groups,
+        identity.groups_known,
+        identity.active_roles,
+        caller.metalake,
+        caller.member,
+    )
     return authority.kept(key, lambda: _person(authority, caller))
 
 
@@ -37,6 +52,9 @@ def _person(authority: Authority, caller: Caller) -> Person:
         frozenset(names.values()),
         frozenset(name for role, name in names.items() if role not in caller.inactive),
         {} if caller.member is None else authority.members[caller.member].attributes,
+        caller.identity.groups_known,
+        frozenset(names[role] for role in caller.possible),
+        known_groups(authority, caller.metalake),
     )
 
 
@@ -52,4 +70,6 @@ def request_of(who: Person, identity: Identity, now: dt.datetime) -> Request:
         moment.hour,
         identity.engine,
         moment.date(),
+        who.groups_known,
+        who.kept,
     )

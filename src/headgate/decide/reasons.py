@@ -6,7 +6,7 @@ import msgspec
 
 from headgate.decide.authority import Authority, Caller, Node
 from headgate.decide.clauses import Clause, rules_of
-from headgate.decide.lens import Lens, LensVerdict, Part, binding, decide, said, why_not
+from headgate.decide.lens import Lens, LensVerdict, Part, binding, decide, doubtful, said, why_not
 from headgate.decide.people import Person, person, request_of
 from headgate.decide.shape import Shape
 from headgate.language.ast import TRUE
@@ -63,6 +63,8 @@ class LensExplanation(msgspec.Struct, frozen=True, omit_defaults=True):
     groups: tuple[str, ...] = ()
     roles: tuple[str, ...] = ()
     attributes: dict[str, str | tuple[str, ...]] = {}
+    groups_known: bool = True
+    """Whether they are in no other groups than these; if not, policies for any group bind and none exempts."""
 
 
 def explain_lens(
@@ -72,7 +74,8 @@ def explain_lens(
     rules = rules_of(authority, table, shape)
     who = person(authority, caller)
     request = request_of(who, caller.identity, now)
-    verdict = decide(rules, binding(rules, who, caller.identity.purpose, now), request)
+    bits = binding(rules, who, caller.identity.purpose, now)
+    verdict = decide(rules, bits, request, doubtful(rules, who))
     parts = {part.id: part for part in verdict.parts}
     steps = [_step(authority, clause, who, request, now, parts, shape.schema) for clause in rules.clauses]
     steps += [Step(s.name, _on(authority, s.on), "none", False, s.why) for s in rules.skipped]
@@ -84,8 +87,9 @@ def explain_lens(
         denials=tuple(str(denial) for denial in verdict.denials),
         policies=tuple(steps),
         groups=tuple(sorted(who.groups)),
-        roles=tuple(sorted(who.roles)),
+        roles=tuple(sorted(who.roles - who.possible)),
         attributes=who.attributes,
+        groups_known=who.groups_known,
     )
 
 

@@ -107,6 +107,17 @@ class Parsed:
         return bool(every) and all(len(path) == 1 and path[0] in self.aliases for path in every)
 
     @cached_property
+    def keys(self) -> frozenset[str]:
+        """The keys that its masks name."""
+        return frozenset(
+            str(arg.value)
+            for _, mask in self.mask
+            if isinstance(mask, Call) and mask.op == "mask:token"
+            for arg in mask.args
+            if isinstance(arg, Literal)
+        )
+
+    @cached_property
     def named(self) -> frozenset[Path]:
         """The columns that it names itself, without those behind aliases."""
         names = {name.parts for e in (self.rows, *(m for _, m in self.mask)) if e for name in _names(e)}
@@ -122,6 +133,14 @@ def parsed(document: str) -> Parsed:
     except (KeyError, ValueError, TypeError, AttributeError, StopIteration) as error:
         raise LanguageError(f"the document cannot be read: {error}", "write it again") from error
     return ready(policy)
+
+
+def readable(document: str) -> Parsed | None:
+    """As `parsed`; None for a document that this version cannot read, which denies wherever it is."""
+    try:
+        return parsed(document)
+    except LanguageError:
+        return None
 
 
 def ready(policy: Policy) -> Parsed:

@@ -16,6 +16,7 @@ from headgate.decide.authority import Authority
 from headgate.decide.lens import LensVerdict, fresh
 from headgate.decide.rules import ready
 from headgate.decide.shape import Shape
+from headgate.decide.standing import known_groups
 from headgate.decide.view import seen
 from headgate.language import values
 from headgate.language.content import content_of
@@ -43,6 +44,7 @@ from headgate.model.schema import (
 
 _LEVELS: Final = (ObjectType.METALAKE, ObjectType.CATALOG, ObjectType.SCHEMA, ObjectType.TABLE)
 _SALT: Final = b"a salt for trials"
+_OWNER: Final = "\0owner of the policies"
 
 
 class Someone(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -113,6 +115,11 @@ class World:
         """The lake with these policies on it."""
         changes: list[c.Change] = []
         fresh = itertools.count(1_000_000)
+        lakes = {on[0]: id for on, id in self.ids.items() if len(on) == 1}
+        owners = {lake: next(fresh) for lake in lakes}
+        changes += [
+            c.PrincipalPut(owners[lake], id, PrincipalKind.GROUP, _OWNER) for lake, id in lakes.items()
+        ]
         nodes = self.authority.objects.values()
         tags = {(node.parent, node.name) for node in nodes if node.type is ObjectType.TAG}
         for policy in policies:
@@ -128,9 +135,13 @@ class World:
                 if (lake, tag) not in tags:
                     tags.add((lake, tag))
                     changes.append(c.ObjectPut(next(fresh), lake, ObjectType.TAG, tag))
+            for group in sorted(_groups(policy) - known_groups(self.authority, lake)):
+                changes.append(c.PrincipalPut(next(fresh), lake, PrincipalKind.GROUP, group))
             changes += [
                 c.ObjectPut(id, lake, ObjectType.POLICY, policy.name),
                 c.PolicySet(id, document, policy.enabled),
+                # One hand writes all policies of a trial, as one applies them together.
+                c.OwnerSet(id, owners[policy.on[0]]),
                 c.LabelSet(id, on, 0, None, True),
             ]
         return World(self.described, self.authority.applied(changes, 2), self.ids, self.shapes)
@@ -212,6 +223,13 @@ class World:
                 if found is None:
                     raise IllegalArgument(f"table '{name}' has no column '{column}' to tag")
                 yield from put(_split(name), found.field.id, tags)
+
+
+def _groups(policy: Policy) -> frozenset[str]:
+    """The groups that a policy names: the server takes only those that the lake keeps."""
+    read = ready(policy)
+    members = frozenset(fact.key for fact in read.facts if fact.kind == "member")
+    return read.to.groups | read.except_.groups | members
 
 
 def _split(name: str) -> tuple[str, ...]:

@@ -54,7 +54,7 @@ def facts(authority: Authority, caller: Caller, node: Node) -> int:
             deny |= denied_here
     if not deny & _USE_CATALOG:
         known |= _CATALOG_NOT_DENIED
-    if node.type is ObjectType.ROLE and node.id in caller.roles:
+    if node.type is ObjectType.ROLE and node.id in caller.roles and node.id not in caller.possible:
         known |= _SELF
     return known | _PLACE[node.type] | (allow & ~deny)
 

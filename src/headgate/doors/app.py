@@ -8,6 +8,7 @@ from typing import Final
 import msgspec
 
 from headgate import logs
+from headgate.doors.arrival import Receive
 from headgate.doors.authentication import Authentication, Scheme, SimpleScheme
 from headgate.doors.authentication.own import OwnTokenScheme
 from headgate.doors.authentication.simple import is_loopback
@@ -17,7 +18,7 @@ from headgate.doors.iceberg import IcebergDoor
 from headgate.doors.observe import Metrics
 from headgate.doors.openapi import with_document
 from headgate.doors.root import RootDoor
-from headgate.doors.server import Receive, Scope, Send, Server
+from headgate.doors.server import Scope, Send, Server
 from headgate.settings import Settings
 from headgate.steward import Steward
 from headgate.store import Store
@@ -35,6 +36,7 @@ def create(settings: Settings) -> Application:
         store,
         service_admins=settings.service_admins,
         warehouse=settings.warehouse,
+        openings=settings.openings,
         index_folder=Path(settings.home) / "index",
         connections=settings.connections,
     )
@@ -60,6 +62,7 @@ def schemes(settings: Settings, steward: Steward) -> list[Scheme]:
 def from_environment() -> Application:
     """For the processes that `headgate serve` starts: the settings are handed over in the environment."""
     logs.configure()
+    os.umask(0o077)
     return create(Settings.taken_over(os.environ))
 
 

@@ -6,6 +6,8 @@ import time
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
 
+from headgate import logs
+
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
 
@@ -27,6 +29,10 @@ class Metrics:
             registry=self.registry,
             buckets=(0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30),
         )
+        lost = Counter(
+            "headgate_log_lines_lost", "Lines of the log that could not be written", registry=self.registry
+        )
+        logs.on_loss(lost.inc)
 
     def seen(self, door: str, route: str, method: str, status: int, started: float) -> None:
         known = method if method in _METHODS else "other"

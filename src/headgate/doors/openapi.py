@@ -92,7 +92,12 @@ def _operation(name: str, route: Route, body: dict[str, Any] | None) -> dict[str
         "summary": route.summary,
         "x-headgate-requires": requirement(route),
         "parameters": [
-            {"name": segment[1:-1], "in": "path", "required": True, "schema": {"type": "string"}}
+            {
+                "name": segment[1:-1],
+                "in": "path",
+                "required": True,
+                "schema": {"type": "string", "minLength": 1},
+            }
             for segment in route.segments
             if segment.startswith("{")
         ]
@@ -107,6 +112,9 @@ def _operation(name: str, route: Route, body: dict[str, Any] | None) -> dict[str
     }
     if body is not None:
         told["requestBody"] = {"required": True, "content": {"application/json": {"schema": body}}}
+    elif route.raw:
+        content = {media: {"schema": schema} for media, schema in route.raw.items()}
+        told["requestBody"] = {"required": False, "content": content}
     if route.requires is Open.ANYONE:
         told["security"] = []
     return told

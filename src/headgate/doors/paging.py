@@ -5,6 +5,7 @@ import binascii
 from collections.abc import Callable, Sequence
 from typing import Final, TypeVar
 
+from headgate.doors.arrival import number
 from headgate.model.errors import IllegalArgument
 
 T = TypeVar("T")
@@ -20,8 +21,9 @@ def page(
     `items` are sorted by `key`. The token names the last entry given, so entries that come or go in between neither
     repeat nor skip others.
     """
-    if not size.isdigit() or not 1 <= int(size) <= MOST:
-        raise IllegalArgument(f"the size of a page must be a number from 1 to {MOST}")
+    most = number(size, "the size of a page", MOST)
+    if most == 0:
+        raise IllegalArgument("the size of a page must be at least 1")
     rest: Sequence[T] = items
     if token:
         try:
@@ -29,6 +31,6 @@ def page(
         except (binascii.Error, ValueError):
             raise IllegalArgument("the page token is not one this server gave") from None
         rest = [item for item in items if key(item) > after]
-    given = list(rest[: int(size)])
+    given = list(rest[:most])
     more = len(rest) > len(given)
     return given, base64.urlsafe_b64encode(key(given[-1]).encode()).decode() if more else None

@@ -5,6 +5,7 @@ can neither split a segment nor reach another route.
 """
 
 import enum
+import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 from urllib.parse import parse_qsl, unquote
@@ -12,12 +13,17 @@ from urllib.parse import parse_qsl, unquote
 import msgspec
 
 from headgate.decide import Op
-from headgate.model.errors import HeadgateError, IllegalArgument, NotFound
-from headgate.model.objects import ObjectRef, ObjectType
+from headgate.doors.arrival import number
+from headgate.model.errors import IllegalArgument, NotFound
+from headgate.model.objects import ObjectRef, ObjectType, clip
 from headgate.model.principals import Identity, PrincipalRef
 from headgate.steward import Permit, Steward
 
-MAX_BODY: Final = 16 * 1024 * 1024
+MAX_FIELDS: Final = 100
+"""Fields of a query string that are read."""
+_NUL: Final = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
+_LONG: Final = re.compile(rb"[0-9]{19}")
+_INTEGERS: Final = range(-(2**63), 2**63)
 
 
 class Open(enum.Enum):
@@ -106,6 +112,8 @@ class Route(msgspec.Struct, frozen=True):
     """What is told to be missing when the object is, where that is not the object itself."""
     versions: tuple[int, ...] = (1,)
     """The versions of the door's media type that are spoken here."""
+    raw: Mapping[str, Any] = {}
+    """For a handler that reads the body itself: the schema of the body by media type, for the OpenAPI document."""
 
     @property
     def segments(self) -> tuple[str, ...]:
@@ -136,6 +144,7 @@ class Routes:
         about: About | None = None,
         missing: str | None = None,
         versions: tuple[int, ...] = (1,),
+        raw: Mapping[str, Any] | None = None,
     ) -> Callable[[Handler], Handler]:
         """Register a handler. `target` names the object from the call; `body` is the type its JSON must have."""
         if not isinstance(requires, Open) and target is None:
@@ -155,6 +164,7 @@ class Routes:
                     about,
                     "metadata-object" if isinstance(requires, dict) else missing,
                     versions,
+                    raw or {},
                 )
             )
             return handler
@@ -220,7 +230,7 @@ class Router:
 def decoded(segment: str) -> str:
     """A path segment as the client meant it."""
     try:
-        return unquote(segment, errors="strict")
+        return _clean(unquote(segment, errors="strict"))
     except UnicodeDecodeError:
         raise IllegalArgument("the path is not UTF-8") from None
 
@@ -228,15 +238,31 @@ def decoded(segment: str) -> str:
 def at_least(headers: Mapping[str, str]) -> int:
     """The revision that the answer may not be older than."""
     text = headers.get("headgate-at-least")
-    if text is None:
-        return 0
-    if not text.isdigit() or len(text) > 18:
-        raise IllegalArgument("header Headgate-At-Least must be a revision number")
-    return int(text)
+    return 0 if text is None else number(text, "header Headgate-At-Least")
 
 
 def query_of(raw: bytes) -> dict[str, str]:
-    return dict(parse_qsl(raw.decode("latin-1"), keep_blank_values=True, max_num_fields=100))
+    """The fields of a query string; each means one thing."""
+    if not raw:
+        return {}
+    if raw.count(b"&") >= MAX_FIELDS:
+        raise IllegalArgument(f"the query has more than {MAX_FIELDS} fields", hint="send fewer")
+    try:
+        fields = parse_qsl(raw.decode(), keep_blank_values=True, errors="strict")
+    except UnicodeDecodeError:
+        raise IllegalArgument("the query is not UTF-8") from None
+    found: dict[str, str] = {}
+    for name, value in fields:
+        if found.setdefault(_clean(name), _clean(value)) != value:
+            raise IllegalArgument(f"the query has '{clip(name)}' with two values", hint="send one")
+    return found
+
+
+def _clean(text: str) -> str:
+    # No name and no value of ours holds one, and a database may not be able to keep it.
+    if "\0" in text:
+        raise IllegalArgument("the request holds a NUL character", hint="leave it out")
+    return text
 
 
 def perform(route: Route, call: Call) -> Any:
@@ -273,10 +299,24 @@ def _operation(requires: Op | dict[ObjectType, Op], ref: ObjectRef) -> Op:
 
 def read_body(raw: bytes, type: Any) -> Any:
     """The JSON of a request as the value it must be."""
+    if b"\\u0000" in raw and _NUL.search(raw):
+        raise IllegalArgument("the request body holds a NUL character", hint="leave it out")
     try:
+        if _LONG.search(raw):
+            _check_integers(msgspec.json.decode(raw))
         return msgspec.json.decode(raw or b"{}", type=type)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
         raise IllegalArgument(f"the request body cannot be read: {str(error)[:300]}") from None
 
 
-ErrorBody = Callable[[HeadgateError], Answer]
+def _check_integers(value: Any) -> None:
+    """INVARIANT: no integer gets further than the door that no column and no store could hold."""
+    waiting = [value]
+    while waiting:
+        match waiting.pop():
+            case dict() as fields:
+                waiting += fields.values()
+            case list() as items:
+                waiting += items
+            case int() as found if found not in _INTEGERS:
+                raise IllegalArgument("the request body holds an integer of more than 64 bits")

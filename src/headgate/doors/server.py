@@ -9,15 +9,15 @@ from typing import Any, Protocol
 import msgspec
 import structlog
 
+from headgate.doors.arrival import MAX_BODY, SMALL_BODY, Body, Receive, headers_of, too_large
 from headgate.doors.authentication import Authentication
 from headgate.doors.observe import Metrics
-from headgate.doors.routing import MAX_BODY, Answer, Call, Open, Route, Router, perform, query_of
+from headgate.doors.routing import Answer, Call, Open, Route, Router, perform, query_of
 from headgate.model.errors import HeadgateError, IllegalArgument, Unavailable
 from headgate.model.principals import Identity
 from headgate.steward import Steward
 
 Scope = dict[str, Any]
-Receive = Callable[[], Awaitable[dict[str, Any]]]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 
 log = structlog.get_logger("headgate.http")
@@ -80,23 +80,23 @@ class Server:
         started = time.perf_counter()
         path: bytes = scope.get("raw_path") or scope["path"].encode()
         door = self._door(path)
-        headers = {
-            name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]
-        }
         route: Route | None = None
+        body: Body | None = None
         try:
+            headers = headers_of(scope["headers"])
+            body = Body(headers, receive)
             route, params, methods = self.routers[door.name].find(scope["method"], path)
             door.admit(headers, route)
             if route is None:
                 answer = door.no_route(path.decode("latin-1"), methods)
             else:
-                raw = await _body(headers, receive)
-                client = scope.get("client")
-                answer = await asyncio.get_running_loop().run_in_executor(
-                    self._threads, self._serve, door, route, params, scope, headers, raw, client
-                )
+                answer = await self._answer(door, route, params, scope, headers, body)
         except HeadgateError as error:
             answer = door.error(error)
+        except Exception:
+            answer = _failed(door, scope["method"], route, None)
+        if body is None or body.left:
+            answer.headers["Connection"] = "close"
         await _send(answer, send)
         path_told = route.path if route else "none"
         self.metrics.seen(door.name, path_told, scope["method"], answer.status, started)
@@ -108,6 +108,35 @@ class Server:
             route=path_told,
             status=answer.status,
             ms=round((time.perf_counter() - started) * 1000, 1),
+        )
+
+    async def _answer(
+        self,
+        door: Door,
+        route: Route,
+        params: dict[str, str],
+        scope: Scope,
+        headers: dict[str, str],
+        body: Body,
+    ) -> Answer:
+        """Read the body, and act in a thread of its own.
+
+        INVARIANT: who has not proved who they are gets no more than a small body read.
+        """
+        run = asyncio.get_running_loop().run_in_executor
+        client = scope.get("client")
+        address = client[0] if client else None
+        identity: Identity | None = None
+        raw = await body.read(SMALL_BODY)
+        if raw is None:
+            if route.requires is Open.ANYONE:
+                raise too_large(SMALL_BODY)
+            identity = await run(self._threads, self.authentication.identify, headers, address)
+            raw = await body.read(MAX_BODY)
+            if raw is None:
+                raise too_large(MAX_BODY)
+        return await run(
+            self._threads, self._serve, door, route, params, scope, headers, raw, address, identity
         )
 
     def _door(self, path: bytes) -> Door:
@@ -125,55 +154,46 @@ class Server:
         scope: Scope,
         headers: dict[str, str],
         raw: bytes,
-        client: tuple[str, int] | None,
+        address: str | None,
+        identity: Identity | None,
     ) -> Answer:
-        identity: Identity | None = None
         try:
-            if route.requires is not Open.ANYONE:
-                identity = self.authentication.identify(headers, client[0] if client else None)
+            if identity is None and route.requires is not Open.ANYONE:
+                identity = self.authentication.identify(headers, address)
             call = Call(self.steward, identity, params, query_of(scope["query_string"]), headers, raw)
             result = perform(route, call)
             answer = result if isinstance(result, Answer) else Answer(result)
             if scope["method"] not in ("GET", "HEAD") and identity is not None:
                 # A caller who sends this number back is never answered from before their own change.
                 answer.headers["Headgate-Revision"] = str(self.steward.kernel.reached)
-            return answer
+            return _encoded(answer)
         except HeadgateError as error:
             if isinstance(error, Unavailable):
                 log.warning("unavailable", reason=str(error))
             return door.error(error)
+        except RecursionError:
+            return door.error(IllegalArgument("the request is nested too deeply", hint="nest it less"))
         except Exception:
-            log.exception(
-                "failed", method=route.method, route=route.path, user=identity.user if identity else None
-            )
-            return door.error(HeadgateError("Headgate failed to answer", hint="the server's log says why"))
+            return _failed(door, route.method, route, identity)
 
 
-async def _body(headers: dict[str, str], receive: Receive) -> bytes:
-    length = headers.get("content-length", "0")
-    if not length.isdigit() or int(length) > MAX_BODY:
-        raise IllegalArgument(f"the request body is larger than {MAX_BODY} bytes")
-    parts: list[bytes] = []
-    total = 0
-    while True:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise IllegalArgument("the client went away")
-        part = message.get("body", b"")
-        total += len(part)
-        if total > MAX_BODY:
-            raise IllegalArgument(f"the request body is larger than {MAX_BODY} bytes")
-        parts.append(part)
-        if not message.get("more_body"):
-            return b"".join(parts)
+def _failed(door: Door, method: str, route: Route | None, identity: Identity | None) -> Answer:
+    """The answer to what should not have happened; the log has what did."""
+    path = route.path if route else "none"
+    log.exception("failed", method=method[:20], route=path, user=identity.user if identity else None)
+    return door.error(HeadgateError("Headgate failed to answer", hint="the server's log says why"))
+
+
+def _encoded(answer: Answer) -> Answer:
+    """The answer with its body as bytes, made where a fault can still be answered and nobody else waits."""
+    body = answer.body
+    if body is None or isinstance(body, bytes):
+        return answer
+    return Answer(msgspec.json.encode(body), answer.status, answer.headers, answer.media)
 
 
 async def _send(answer: Answer, send: Send) -> None:
-    body = answer.body
-    if body is None:
-        body = b""
-    elif not isinstance(body, bytes):
-        body = msgspec.json.encode(body)
+    body = _encoded(answer).body or b""
     headers = [(name.lower().encode(), value.encode("latin-1")) for name, value in answer.headers.items()]
     headers.append((b"content-length", str(len(body)).encode()))
     if body:

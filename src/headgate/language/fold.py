@@ -27,6 +27,19 @@ class Request:
     hour: int | None = None
     engine: str | None = None
     date: dt.date | None = None
+    groups_known: bool = True
+    """Whether the user is in no other groups than these."""
+    kept: frozenset[str] | None = None
+    """The groups that the metalake keeps; None stands for every group."""
+
+    def member(self, group: str) -> bool | None:
+        """Whether the user is in a group; None if that is not known.
+
+        INVARIANT: of a group that is not kept nobody is a member, and nobody is not one either.
+        """
+        if self.kept is not None and group not in self.kept:
+            return None
+        return True if group in self.groups else False if self.groups_known else None
 
 
 @dataclass(frozen=True)
@@ -138,9 +151,13 @@ class _Folder:
 
     def _optional(self, expr: Expr) -> Expr | _Undecidable:
         folded = self.fold(expr)
-        if isinstance(folded, _Undecidable) and isinstance(expr, Fact) and self.answers[expr] is None:
-            return Literal(None, expr.type, expr.at)
-        return folded
+        if not isinstance(folded, _Undecidable) or not isinstance(expr, Fact):
+            return folded
+        # INVARIANT: an attribute may be missing, and the author may say what then. Membership is a yes or a no; where it
+        # is not known which, no answer is the safe one.
+        if expr.kind == "member" or self.answers[expr] is not None:
+            return folded
+        return Literal(None, expr.type, expr.at)
 
     def _several(self, expr: Expr) -> list[Expr | _Undecidable]:
         if isinstance(expr, Fact) and isinstance(answer := self._answer(expr), tuple):
@@ -166,7 +183,7 @@ class _Folder:
             case "user":
                 answer = request.user
             case "member":
-                answer = fact.key in request.groups
+                answer = request.member(fact.key)
             case "context":
                 answer = getattr(request, fact.key)
             case "tag":
@@ -189,5 +206,7 @@ def _shown(fact: Fact) -> str:
             return f"principal.{fact.key}"
         case "context":
             return f"context.{fact.key}"
+        case "member":
+            return f"is_member('{fact.key}')"
         case _:
             return "current_date" if fact.kind == "date" else fact.kind

@@ -1,22 +1,34 @@
 """The files of a snapshot as its manifests list them, with what entries inherit filled in."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
 from headgate.catalogs.iceberg.storage import Storage
-from headgate.catalogs.locations import inside, normal
 from headgate.model.errors import IllegalArgument, NotFound
+from headgate.planning import ForeignFileError, Within
 from headgate.planning import layout as ids
-from headgate.planning.avrofile import read_avro_file
-from headgate.planning.manifest import plain_records
-from headgate.planning.manifestlist import read_manifest_list
+from headgate.planning.reader import ADDED, DATA, DELETES, EXISTING, ManifestReader
 from headgate.planning.segment import ManifestFile
 
 Json = dict[str, Any]
 
-EXISTING, ADDED, DELETED = 0, 1, 2
-DATA, DELETES = 0, 1
+__all__ = [
+    "ADDED",
+    "DATA",
+    "DELETES",
+    "EXISTING",
+    "NO_PARTITION",
+    "Entry",
+    "Manifest",
+    "check_inside",
+    "live",
+    "manifests_of",
+    "read_manifest",
+    "snapshot_of",
+]
+
 NO_PARTITION: Final[Json] = {"type": "record", "name": "r102", "fields": []}
 
 
@@ -61,11 +73,8 @@ def manifests_of(storage: Storage, document: Json, snapshot_id: int) -> tuple[Ma
             f"snapshot {snapshot_id} names no manifest list",
             hint="rewrite the table's metadata with a newer writer",
         )
-    check_inside(document, listed)
-    found = read_manifest_list(storage.io, listed)
-    for manifest in found:
-        check_inside(document, manifest.path)
-    return found
+    with _own():
+        return _reader(storage, document).manifests(listed)
 
 
 def read_manifest(storage: Storage, document: Json, listed: ManifestFile) -> Manifest:
@@ -74,30 +83,47 @@ def read_manifest(storage: Storage, document: Json, listed: ManifestFile) -> Man
     INVARIANT: no file outside the table's own folder gets past here. Manifests are written by whoever may write to the
     table, and would otherwise have the pipeline copy any file that it can reach.
     """
-    avro = read_avro_file(storage.io, listed.path)
-    entries = []
-    for record in plain_records(avro):
-        if record[ids.STATUS] == DELETED:
-            continue
-        check_inside(document, str(record[ids.FILE_PATH]))
-        entries.append(_entry(record, listed))
-    return Manifest(listed, _partition_type(avro.schema), tuple(entries))
+    reader = _reader(storage, document)
+    with _own():
+        avro = reader.fetch(listed.path)
+        entries = tuple(_entry(record, listed) for record in reader.live(avro))
+    # Spark opens them by itself, past this server's own storage.
+    storage.openings.check_files(entry.path for entry in entries)
+    return Manifest(listed, _partition_type(avro.schema), entries)
 
 
-def live(storage: Storage, document: Json, snapshot_id: int, content: int) -> Iterator[Manifest]:
-    """The manifests of a snapshot that hold data files (or delete files), read one after the other."""
+def live(
+    storage: Storage, document: Json, snapshot_id: int, content: int, only: Collection[str] | None = None
+) -> Iterator[Manifest]:
+    """The manifests of a snapshot that hold data files (or delete files), read one after the other.
+
+    `only` are the paths of those that are wanted; without it, all are.
+    """
     for listed in manifests_of(storage, document, snapshot_id):
-        if listed.content == content:
+        if listed.content == content and (only is None or listed.path in only):
             yield read_manifest(storage, document, listed)
 
 
 def check_inside(document: Json, path: str) -> None:
     """Refuse a file that is not inside the table's own folder."""
-    if not inside(normal(path), normal(str(document["location"])).rstrip("/")):
+    with _own():
+        Within.of(document).check(path)
+
+
+def _reader(storage: Storage, document: Json) -> ManifestReader:
+    return ManifestReader(storage.io, Within.of(document))
+
+
+@contextmanager
+def _own() -> Iterator[None]:
+    """Say in the words of the house that a manifest names what is not the table's."""
+    try:
+        yield
+    except ForeignFileError:
         raise IllegalArgument(
             "a manifest names a file outside the table's own folder",
             hint="find out who wrote it, and roll the table back to a snapshot before it",
-        )
+        ) from None
 
 
 def _entry(record: dict[int, Any], listed: ManifestFile) -> Entry:

@@ -3,12 +3,11 @@
 import io
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import fastavro
 import orjson
 
-from headgate.catalogs.iceberg.storage import Storage
 from headgate.lenses.entries import ADDED, Entry
 from headgate.lenses.summaries import summaries
 from headgate.planning import layout as ids
@@ -39,6 +38,12 @@ _FIELDS: Final = {
     ids.CONTENT_OFFSET: "content_offset",
     ids.CONTENT_SIZE: "content_size_in_bytes",
 }
+
+
+class Files(Protocol):
+    """Where manifests are written to: a catalog's storage, or memory."""
+
+    def write_bytes(self, location: str, data: bytes) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -79,7 +84,7 @@ class Written:
 
 
 def write_manifest(
-    storage: Storage,
+    files: Files,
     path: str,
     entries: Sequence[Entry],
     *,
@@ -102,7 +107,7 @@ def write_manifest(
     }
     names = {field["field-id"]: field["name"] for field in partition["fields"]}
     records = [_record(entry, names) for entry in entries]
-    length = _write(storage, path, _entry_type(version, partition), records, header)
+    length = _write(files, path, _entry_type(version, partition), records, header)
     added = [e for e in entries if e.status == ADDED]
     existing = [e for e in entries if e.status != ADDED]
     return Written(
@@ -122,7 +127,7 @@ def write_manifest(
 
 
 def write_manifest_list(
-    storage: Storage,
+    files: Files,
     path: str,
     manifests: Iterable[Written],
     *,
@@ -159,14 +164,14 @@ def write_manifest_list(
         }
         for m in manifests
     ]
-    _write(storage, path, _list_type(version), records, header)
+    _write(files, path, _list_type(version), records, header)
 
 
-def _write(storage: Storage, path: str, schema: Json, records: list[Json], header: Mapping[str, str]) -> int:
+def _write(files: Files, path: str, schema: Json, records: list[Json], header: Mapping[str, str]) -> int:
     stream = io.BytesIO()
     fastavro.writer(stream, fastavro.parse_schema(schema), records, codec="deflate", metadata=dict(header))
     data = stream.getvalue()
-    storage.write_bytes(path, data)
+    files.write_bytes(path, data)
     return len(data)
 
 

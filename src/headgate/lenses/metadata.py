@@ -13,27 +13,26 @@ import msgspec
 import orjson
 
 from headgate.catalogs.iceberg.storage import Storage
-from headgate.lenses.copies import GovernedCopy
-from headgate.lenses.entries import DATA, NO_PARTITION, Entry, Manifest, live, snapshot_of
-from headgate.lenses.manifests import Written, write_manifest, write_manifest_list
+from headgate.lenses.copies import CopyFile, GovernedCopy
+from headgate.lenses.entries import ADDED, DATA, EXISTING, NO_PARTITION, Entry, Manifest, live, snapshot_of
+from headgate.lenses.manifests import Files, Written, write_manifest, write_manifest_list
+from headgate.lenses.outline import (
+    SCHEMA_ID,
+    GovernedSpecs,
+    Outline,
+    governed_orders,
+    governed_properties,
+    governed_schema,
+    governed_specs,
+)
 from headgate.model.errors import Conflict, IllegalArgument
-from headgate.model.schema import Schema
 from headgate.planning import layout as ids
 
 Json = dict[str, Any]
 
-NAME_MAPPING: Final = "schema.name-mapping.default"
-_PROPERTIES: Final = ("comment", "read.split.")
 _OPERATIONS: Final = ("append", "replace", "overwrite", "delete")
-
-
-@dataclass(frozen=True)
-class Outline:
-    """What a lens leaves of a table's shape: the schema as it is seen, and the fields whose values must show nowhere."""
-
-    schema: Schema
-    blind: frozenset[int]
-    """Hidden and masked fields, with everything inside them."""
+_MOST_ENTRIES: Final = 10_000
+"""How many files one governed manifest names."""
 
 
 class GovernedSnapshot(msgspec.Struct, frozen=True):
@@ -41,6 +40,15 @@ class GovernedSnapshot(msgspec.Struct, frozen=True):
 
     snapshot: Json
     records: int
+
+
+@dataclass(frozen=True)
+class _Placed:
+    """A governed entry, and the manifest it belongs into."""
+
+    spec: int
+    partition: Json
+    entry: Entry
 
 
 def govern_snapshot(
@@ -52,37 +60,53 @@ def govern_snapshot(
     copies: Mapping[str, GovernedCopy],
     originals: Collection[str] = (),
     folder: str,
+    into: Files | None = None,
+    manifests: Collection[str] | None = None,
 ) -> GovernedSnapshot:
-    """Write the manifests and the manifest list of one snapshot.
+    """Write the manifests and the manifest list of one snapshot, into storage or `into` other files.
 
-    `copies` are the governed copies by the path of their source, `originals` the paths of files that conform as they
-    are; a data file that is neither was pruned, because no row of it can be seen.
+    `copies` are the governed copies by the paths of their sources, `originals` the paths of files that conform as they
+    are; a data file that is neither was pruned, because no row of it can be seen. `manifests` are those of the table that
+    name all of these; without it, every manifest is read.
+
+    INVARIANT: which manifests there are, and in which order they name files, depends on what is shown: on the sequence
+    numbers of visible files, not on how the table's own manifests were cut and merged.
     """
     if outline.blind and originals:
         raise IllegalArgument("no file conforms as it is where columns are hidden or masked")
     source = snapshot_of(document, snapshot_id)
     version = max(2, int(document["format-version"]))
-    schema = {**outline.schema.to_json(), "schema-id": _schema_id(document)}
-    specs = {spec["spec-id"]: spec for spec in governed_specs(document, outline)}
-    place = f"{folder}/metadata"
-    written: list[Written] = []
-    named: set[str] = set()
-    for manifest in live(storage, document, snapshot_id, DATA):
-        spec = specs[manifest.listed.spec_id]
-        entries = [e for e in (_governed(entry, copies, originals, spec) for entry in manifest.entries) if e]
-        named |= {entry.path for entry in manifest.entries}
-        if entries:
-            written.append(_manifest(storage, place, manifest, entries, version, schema, spec))
-    missing = {*copies, *originals} - named
+    specs = governed_specs(document, outline)
+    placed: list[_Placed] = []
+    done: set[str] = set()
+    missing = {*copies, *originals}
+    for manifest in live(storage, document, snapshot_id, DATA, manifests):
+        missing -= {entry.path for entry in manifest.entries}
+        placed += _placed(manifest, specs, copies, originals, snapshot_id, done)
     if missing:
         raise Conflict(
             f"{len(missing)} of the files given are not in snapshot {snapshot_id}", hint="plan the scan again"
         )
-    written = list(_with_row_ids(written)) if version > 2 else written
     sequence = int(source.get("sequence-number", 0))
+    files, place = into or storage, f"{folder}/metadata"
+    written = [
+        write_manifest(
+            files,
+            f"{place}/{uuid.uuid4().hex}-m0.avro",
+            [one.entry for one in chunk],
+            version=version,
+            schema=governed_schema(outline),
+            spec=specs.listed[chunk[0].spec],
+            partition=chunk[0].partition,
+            sequence=sequence,
+            snapshot_id=snapshot_id,
+        )
+        for chunk in _chunks(placed)
+    ]
+    written = list(_with_row_ids(written)) if version > 2 else written
     listed = f"{place}/snap-{snapshot_id}-{uuid.uuid4().hex}.avro"
     write_manifest_list(
-        storage,
+        files,
         listed,
         written,
         version=version,
@@ -90,7 +114,7 @@ def govern_snapshot(
         parent_id=source.get("parent-snapshot-id"),
         sequence=sequence,
     )
-    return _snapshot(source, document, listed, written, version)
+    return _snapshot(source, listed, written, version)
 
 
 def governed_document(
@@ -104,18 +128,16 @@ def governed_document(
     version = max(2, int(document["format-version"]))
     shown = {s.snapshot["snapshot-id"]: s.snapshot for s in snapshots}
     listed = [
-        shown.get(s["snapshot-id"]) or _withheld(s, document, folder, version)
-        for s in document.get("snapshots") or []
+        shown.get(s["snapshot-id"]) or _withheld(s, folder, version) for s in document.get("snapshots") or []
     ]
     specs = governed_specs(document, outline)
-    orders = governed_orders(document, outline)
-    default_order = document.get("default-sort-order-id", 0)
+    orders, default_order = governed_orders(document, outline)
     refs = {
         name: {"type": ref["type"], "snapshot-id": ref["snapshot-id"]}
         for name, ref in (document.get("refs") or {}).items()
     }
     current = document.get("current-snapshot-id")
-    partition_ids = [field["field-id"] for spec in specs for field in spec["fields"]]
+    default_spec = specs.by_original.get(document.get("default-spec-id", 0), specs.listed[0])
     governed: Json = {
         "format-version": version,
         "table-uuid": document["table-uuid"],
@@ -123,14 +145,14 @@ def governed_document(
         "last-sequence-number": int(document.get("last-sequence-number", 0)),
         "last-updated-ms": document["last-updated-ms"],
         "last-column-id": max(outline.schema.by_id, default=0),
-        "schemas": [{**outline.schema.to_json(), "schema-id": _schema_id(document)}],
-        "current-schema-id": _schema_id(document),
-        "partition-specs": specs,
-        "default-spec-id": document.get("default-spec-id", 0),
-        "last-partition-id": max(partition_ids, default=999),
+        "schemas": [governed_schema(outline)],
+        "current-schema-id": SCHEMA_ID,
+        "partition-specs": list(specs.listed),
+        "default-spec-id": default_spec["spec-id"],
+        "last-partition-id": specs.last_field,
         "sort-orders": orders,
-        "default-sort-order-id": default_order if any(o["order-id"] == default_order for o in orders) else 0,
-        "properties": governed_properties(document, outline),
+        "default-sort-order-id": default_order,
+        "properties": governed_properties(document.get("properties") or {}, outline),
         "current-snapshot-id": -1 if current is None else current,
         "refs": refs,
         "snapshots": listed,
@@ -154,77 +176,86 @@ def write_governed_document(storage: Storage, governed: Json) -> str:
     return location
 
 
-def governed_specs(document: Json, outline: Outline) -> list[Json]:
-    """The partition specs under their ids; one that is made from a blind column becomes a spec without fields."""
-    raw = document.get("partition-specs") or [{"spec-id": 0, "fields": document.get("partition-spec", [])}]
-    kept: list[Json] = []
-    for spec in raw:
-        fields = [
-            {
-                "source-id": f["source-id"],
-                "field-id": f.get("field-id", 1000 + n),
-                "name": f["name"],
-                "transform": f["transform"],
-            }
-            for n, f in enumerate(spec["fields"])
-        ]
-        kept.append({"spec-id": spec["spec-id"], "fields": fields if _leaves_alone(fields, outline) else []})
-    return kept
+def _placed(
+    manifest: Manifest,
+    specs: GovernedSpecs,
+    copies: Mapping[str, GovernedCopy],
+    originals: Collection[str],
+    snapshot_id: int,
+    done: set[str],
+) -> Iterator[_Placed]:
+    """What stands in a governed manifest for the files of one of the table's own.
+
+    A merged copy is named once, for the first of its sources: one commit added them all, to one visible partition.
+    """
+    spec = specs.by_original[manifest.listed.spec_id]
+    fields = specs.field_ids[manifest.listed.spec_id]
+    type = _partition_type(manifest.partition, spec, fields) if spec["fields"] else NO_PARTITION
+    for entry in manifest.entries:
+        partition = {ours: entry.file[ids.PARTITION].get(own) for own, ours in fields.items()}
+        for file in _governed(entry, copies, originals, partition, done):
+            status = ADDED if entry.snapshot_id == snapshot_id else EXISTING
+            governed = Entry(status, entry.snapshot_id, entry.sequence, entry.file_sequence, file)
+            yield _Placed(spec["spec-id"], type, governed)
 
 
-def governed_orders(document: Json, outline: Outline) -> list[Json]:
-    """The sort orders that are made of visible columns only, and the unsorted one."""
-    kept: list[Json] = [{"order-id": 0, "fields": []}]
-    for order in document.get("sort-orders") or []:
-        if order["order-id"] != 0 and _leaves_alone(order["fields"], outline):
-            fields = [
-                {key: f[key] for key in ("source-id", "transform", "direction", "null-order")}
-                for f in order["fields"]
-            ]
-            kept.append({"order-id": order["order-id"], "fields": fields})
-    return kept
+def _partition_type(type: Json, spec: Json, fields: Mapping[int, int]) -> Json:
+    """The Avro type of partition tuples under governed field ids, in the order of the spec."""
+    own = {fields[field["field-id"]]: field for field in type["fields"] if field["field-id"] in fields}
+    shown = [field["field-id"] for field in spec["fields"] if field["field-id"] in own]
+    return {**NO_PARTITION, "fields": [{**own[id], "field-id": id} for id in shown]}
 
 
-def governed_properties(document: Json, outline: Outline) -> dict[str, str]:
-    """The few properties that readers need and that tell nothing of what is hidden."""
-    properties = document.get("properties") or {}
-    kept = {key: value for key, value in properties.items() if key.startswith(_PROPERTIES)}
-    if not outline.blind and NAME_MAPPING in properties:
-        kept[NAME_MAPPING] = properties[NAME_MAPPING]
-    return kept
+def _chunks(placed: Sequence[_Placed]) -> Iterator[Sequence[_Placed]]:
+    """Entries as manifests name them, youngest manifests first; files of the snapshot itself come in manifests of their own."""
+    groups: dict[tuple[Any, ...], list[_Placed]] = {}
+    for one in placed:
+        kind = (one.entry.status, one.spec, orjson.dumps(one.partition))
+        groups.setdefault(kind, []).append(one)
+    chunks: list[Sequence[_Placed]] = []
+    for kind in sorted(groups):
+        ordered = sorted(groups[kind], key=_age_and_partition)
+        chunks += [ordered[n : n + _MOST_ENTRIES] for n in range(0, len(ordered), _MOST_ENTRIES)]
+    return reversed(chunks)
 
 
-def _leaves_alone(fields: Sequence[Json], outline: Outline) -> bool:
-    """Whether the lens shows every source column as it is; a column gone from the schema is not shown."""
-    return all(f["source-id"] in outline.schema.by_id and f["source-id"] not in outline.blind for f in fields)
+def _age_and_partition(one: _Placed) -> tuple[int, int, str]:
+    """Files of one commit and partition stay in the order in which it named them."""
+    partition = one.entry.file[ids.PARTITION]
+    return one.entry.sequence, one.entry.file_sequence, repr(sorted(partition.items()))
 
 
 def _governed(
-    entry: Entry, copies: Mapping[str, GovernedCopy], originals: Collection[str], spec: Json
-) -> Entry | None:
-    partition = entry.file[ids.PARTITION] if spec["fields"] else {}
-    if entry.path in originals:
-        return Entry(
-            entry.status, entry.snapshot_id, entry.sequence, entry.file_sequence, _original(entry, partition)
-        )
+    entry: Entry,
+    copies: Mapping[str, GovernedCopy],
+    originals: Collection[str],
+    partition: Mapping[int, Any],
+    done: set[str],
+) -> Iterator[dict[int, Any]]:
+    """What stands in the place of a file: itself, or the files of its copy."""
     copy = copies.get(entry.path)
-    if copy is None or copy.location is None:
-        return None
-    file: dict[int, Any] = {
-        ids.FILE_PATH: copy.location,
+    if entry.path in originals:
+        yield _original(entry, partition)
+    elif copy is not None and copy.key not in done:
+        done.add(copy.key)
+        yield from (_copied(file, partition) for file in copy.files)
+
+
+def _copied(file: CopyFile, partition: Mapping[int, Any]) -> dict[int, Any]:
+    return {
+        ids.FILE_PATH: file.location,
         ids.FILE_FORMAT: "PARQUET",
         ids.PARTITION: partition,
-        ids.RECORD_COUNT: copy.records,
-        ids.FILE_SIZE: copy.size,
-        ids.SPLIT_OFFSETS: list(copy.split_offsets) or None,
-        108: copy.metrics.column_sizes,
-        109: copy.metrics.value_counts,
-        110: copy.metrics.null_value_counts,
-        137: copy.metrics.nan_value_counts,
-        125: copy.metrics.lower_bounds,
-        128: copy.metrics.upper_bounds,
+        ids.RECORD_COUNT: file.records,
+        ids.FILE_SIZE: file.size,
+        ids.SPLIT_OFFSETS: list(file.split_offsets) or None,
+        108: file.metrics.column_sizes,
+        109: file.metrics.value_counts,
+        110: file.metrics.null_value_counts,
+        137: file.metrics.nan_value_counts,
+        125: file.metrics.lower_bounds,
+        128: file.metrics.upper_bounds,
     }
-    return Entry(entry.status, entry.snapshot_id, entry.sequence, entry.file_sequence, file)
 
 
 def _original(entry: Entry, partition: Mapping[int, Any]) -> dict[int, Any]:
@@ -232,28 +263,6 @@ def _original(entry: Entry, partition: Mapping[int, Any]) -> dict[int, Any]:
     kept = (ids.FILE_PATH, ids.FILE_FORMAT, ids.RECORD_COUNT, ids.FILE_SIZE, ids.SPLIT_OFFSETS)
     known = {id: entry.file.get(id) for id in (*kept, 108, 109, 110, 137, 125, 128)}
     return {**known, ids.PARTITION: partition}
-
-
-def _manifest(
-    storage: Storage,
-    place: str,
-    manifest: Manifest,
-    entries: Sequence[Entry],
-    version: int,
-    schema: Json,
-    spec: Json,
-) -> Written:
-    return write_manifest(
-        storage,
-        f"{place}/{uuid.uuid4().hex}-m0.avro",
-        entries,
-        version=version,
-        schema=schema,
-        spec=spec,
-        partition=manifest.partition if spec["fields"] else NO_PARTITION,
-        sequence=manifest.listed.sequence_number,
-        snapshot_id=int(manifest.listed.added_snapshot_id or 0),
-    )
 
 
 def _with_row_ids(manifests: Sequence[Written]) -> Iterator[Written]:
@@ -264,28 +273,23 @@ def _with_row_ids(manifests: Sequence[Written]) -> Iterator[Written]:
         following += manifest.added_rows + manifest.existing_rows
 
 
-def _snapshot(
-    source: Json, document: Json, listed: str, manifests: Sequence[Written], version: int
-) -> GovernedSnapshot:
+def _snapshot(source: Json, listed: str, manifests: Sequence[Written], version: int) -> GovernedSnapshot:
     records = sum(m.added_rows + m.existing_rows for m in manifests)
     totals = {
         "total-records": str(records),
         "total-data-files": str(sum(m.added + m.existing for m in manifests)),
         "total-delete-files": "0",
     }
-    snapshot = _told(source, document, listed, totals, records, version)
-    return GovernedSnapshot(snapshot, records)
+    return GovernedSnapshot(_shown(source, listed, totals, records, version), records)
 
 
-def _withheld(source: Json, document: Json, folder: str, version: int) -> Json:
-    return _told(source, document, f"{folder}/metadata/withheld-{source['snapshot-id']}.avro", {}, 0, version)
+def _withheld(source: Json, folder: str, version: int) -> Json:
+    return _shown(source, f"{folder}/metadata/withheld-{source['snapshot-id']}.avro", {}, 0, version)
 
 
-def _told(
-    source: Json, document: Json, listed: str, totals: dict[str, str], records: int, version: int
-) -> Json:
+def _shown(source: Json, listed: str, totals: dict[str, str], records: int, version: int) -> Json:
     """A snapshot of the table, with a manifest list and totals of its own."""
-    operation = (source.get("summary") or {}).get("operation", "append")
+    operation = (source.get("summary") or {}).get("operation")
     parent = source.get("parent-snapshot-id")
     snapshot: Json = {
         "snapshot-id": source["snapshot-id"],
@@ -294,12 +298,8 @@ def _told(
         "timestamp-ms": source["timestamp-ms"],
         "manifest-list": listed,
         "summary": {"operation": operation if operation in _OPERATIONS else "overwrite", **totals},
-        "schema-id": _schema_id(document),
+        "schema-id": SCHEMA_ID,
     }
     if version > 2:
         snapshot |= {"first-row-id": 0, "added-rows": records}
     return snapshot
-
-
-def _schema_id(document: Json) -> int:
-    return int(document.get("current-schema-id", 0))

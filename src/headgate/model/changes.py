@@ -43,6 +43,14 @@ class PrincipalGone(msgspec.Struct, frozen=True, tag_field="set", tag="principal
     id: int
 
 
+class UserRemoved(msgspec.Struct, frozen=True, tag_field="set", tag="user-removed"):
+    """A user of this name was removed at this revision: tokens made before it speak for nobody added later."""
+
+    metalake: int
+    name: str
+    revision: int
+
+
 class RoleGrants(msgspec.Struct, frozen=True, tag_field="set", tag="grants"):
     """What a role allows and denies on an object; both zero when nothing is left."""
 
@@ -91,6 +99,8 @@ class PolicySet(msgspec.Struct, frozen=True, tag_field="set", tag="policy"):
     id: int
     document: str | None
     enabled: bool = True
+    authors: tuple[str, ...] = ()
+    """The users who ever wrote it, by name."""
 
 
 Change = (
@@ -98,6 +108,7 @@ Change = (
     | ObjectGone
     | PrincipalPut
     | PrincipalGone
+    | UserRemoved
     | RoleGrants
     | RoleHeld
     | GroupMember

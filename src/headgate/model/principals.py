@@ -62,7 +62,11 @@ class ActiveRoles(msgspec.Struct, frozen=True):
 
 
 class Identity(msgspec.Struct, frozen=True):
-    """What authentication proved: a user name, the groups its token claims, and where the request came from."""
+    """What authentication proved: a user name, the groups its token claims, and where the request came from.
+
+    INVARIANT: where the token does not tell the groups, they are unknown and not none: what a group denies or restricts
+    then counts, what a group allows or exempts does not.
+    """
 
     user: str
     groups: frozenset[str] = frozenset()
@@ -70,6 +74,9 @@ class Identity(msgspec.Struct, frozen=True):
     address: str | None = None
     engine: str | None = None
     purpose: str | None = None
+    groups_known: bool = True
+    made: int | None = None
+    """The revision at which the token was made, if Headgate made it."""
 
 
 class Audit(msgspec.Struct, frozen=True):

@@ -14,6 +14,11 @@ _KEY: Final = re.compile(
 )
 _USERINFO: Final = re.compile(r"://[^/\s@]*:[^/\s@]*@")
 
+_ACCESS: Final = re.compile(
+    r"external[-_.]?id|(^|[-_.])arn($|[-_.])|(^|[-_.])(role|sts|kms|oauth2?|assume)($|[-_.])"
+    r"|(^|[-_.])(scope|principal)$",
+    re.IGNORECASE,
+)
 _HARMLESS: Final = frozenset({"credential-providers"})
 
 
@@ -27,6 +32,14 @@ def is_secret(key: str, value: str = "") -> bool:
 def without_secrets(properties: Mapping[str, str]) -> dict[str, str]:
     """The properties that may be shown."""
     return {key: value for key, value in properties.items() if not is_secret(key, value)}
+
+
+def without_access(properties: Mapping[str, str]) -> dict[str, str]:
+    """The properties that may be shown to who only uses a catalog: not how its storage and server are got into.
+
+    Roles, external ids and token servers are no secrets, but half of what somebody needs to pose as the catalog.
+    """
+    return {key: value for key, value in without_secrets(properties).items() if not _ACCESS.search(key)}
 
 
 class Secret(msgspec.Struct, frozen=True):

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from headgate.lenses.copies import SourceFile, copy_key
+from headgate.lenses.copies import Arrangement, Source, copy_key
 from headgate.pipelines.lens_sql import LensSql
 
 Json = dict[str, Any]
@@ -19,10 +19,11 @@ class MaterialiseJob:
 
     document: Json
     snapshot_id: int
-    sources: tuple[SourceFile, ...]
+    sources: tuple[Source, ...]
     lens: LensSql
     output: str
     staging: str
+    arrangement: Arrangement = Arrangement.AS_WRITTEN
     storage: Mapping[str, str] = field(default_factory=dict, repr=False)
     """How Spark reaches the files; may hold secrets."""
 
@@ -31,5 +32,5 @@ class MaterialiseJob:
         """The snapshot whose rows count, if the lens has a mask that counts rows."""
         return self.snapshot_id if self.lens.counted else None
 
-    def key(self, source: SourceFile) -> str:
-        return copy_key(source, self.lens.id, self.population)
+    def key(self, source: Source) -> str:
+        return copy_key(source, self.lens.id, self.arrangement, self.population)

@@ -15,10 +15,9 @@ from headgate.catalogs.iceberg.storage import Storage
 from headgate.lenses.entries import DATA, DELETES, EXISTING, Entry, live, read_manifest, snapshot_of
 from headgate.lenses.entries import manifests_of as listed_in
 from headgate.lenses.manifests import METRICS, Written, write_manifest, write_manifest_list
-from headgate.lenses.metadata import NAME_MAPPING
+from headgate.lenses.outline import NAME_MAPPING
 from headgate.model.errors import Conflict, Unsupported
 from headgate.model.schema import (
-    LONG,
     TIME,
     TIMESTAMP_NS,
     TIMESTAMPTZ_NS,
@@ -35,8 +34,6 @@ from headgate.planning import layout as ids
 
 Json = dict[str, Any]
 
-NUMBER_ID: Final = 2_000_000_000
-"""The id of the column that numbers the sources; a table would need two thousand million columns to reach it."""
 _UNREADABLE: Final = frozenset({TIME, TIMESTAMP_NS, TIMESTAMPTZ_NS})
 _ONE_FILE: Final = str(1 << 50)
 
@@ -48,8 +45,10 @@ def write_input(
     wanted: Collection[str] | None,
     lens: LensSql,
     folder: str,
-) -> str:
-    """Write a table that holds the wanted data files of a snapshot (None: all), with its deletes; answers where.
+) -> tuple[str, dict[str, int]]:
+    """Write a table that holds the wanted data files of a snapshot (None: all), with its deletes.
+
+    Answers where it lies, and how many rows each file has before deletes.
 
     Statistics are left out: nothing has to be pruned, and the original bounds then lie nowhere but in the table.
     """
@@ -59,12 +58,12 @@ def write_input(
     by_id = {spec["spec-id"]: spec for spec in specs}
     current = next(s for s in schemas if s["schema-id"] == _current(document))
     written: list[Written] = []
-    found: set[str] = set()
+    found: dict[str, int] = {}
     for manifest in live(storage, document, snapshot_id, DATA):
         entries = [_existing(e) for e in manifest.entries if wanted is None or e.path in wanted]
         if not entries:
             continue
-        found |= {entry.path for entry in entries}
+        found |= {entry.path: int(entry.file[ids.RECORD_COUNT]) for entry in entries}
         written.append(
             write_manifest(
                 storage,
@@ -78,7 +77,7 @@ def write_input(
                 snapshot_id=snapshot_id,
             )
         )
-    missing = set(wanted or ()) - found
+    missing = set(wanted or ()) - found.keys()
     if missing:
         raise Conflict(
             f"{len(missing)} of the files to copy are not in snapshot {snapshot_id}",
@@ -127,26 +126,21 @@ def write_input(
         "snapshots": [snapshot],
         "refs": {"main": {"type": "branch", "snapshot-id": snapshot_id}},
     }
-    return _write(storage, folder, table)
+    return _write(storage, folder, table), found
 
 
 def write_sink(storage: Storage, lens: LensSql, folder: str, data: str) -> str:
-    """Write an empty table with the lens's schema and a number for the source of each row, partitioned by it."""
-    number = Field(NUMBER_ID, number_column(lens), LONG)
-    schema = Schema((*(_optional(f) for f in lens.schema.fields), number))
+    """Write an empty table with the lens's schema and nothing else, whose files lie in `data`."""
+    schema = Schema(tuple(_optional(f) for f in lens.schema.fields))
     version = 3 if any(at.field.type == VARIANT for at in schema.walk()) else 2
-    spec = {
-        "spec-id": 0,
-        "fields": [{"source-id": NUMBER_ID, "field-id": 1000, "name": number.name, "transform": "identity"}],
-    }
     table = _document(
         folder,
         version,
         schemas=[schema.to_json()],
         current_schema=0,
-        specs=[spec],
+        specs=[{"spec-id": 0, "fields": []}],
         spec_id=0,
-        last_column=NUMBER_ID,
+        last_column=max(schema.by_id),
         properties={
             "write.data.path": data,
             "write.format.default": "parquet",
@@ -158,11 +152,6 @@ def write_sink(storage: Storage, lens: LensSql, folder: str, data: str) -> str:
     if version > 2:
         table["next-row-id"] = 0
     return _write(storage, folder, table)
-
-
-def number_column(lens: LensSql) -> str:
-    """The column of the sink that numbers the sources."""
-    return f"{lens.prefix}_source"
 
 
 def _document(

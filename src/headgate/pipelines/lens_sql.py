@@ -12,16 +12,17 @@ from headgate.language.ast import TRUE, Column, Expr
 from headgate.language.errors import LoweringError
 from headgate.language.lower.spark import SparkPrinter, lower
 from headgate.language.masks.mask import Mask, check_together
-from headgate.language.masks.python import Secrets
+from headgate.language.masks.python import Secrets, SecretUse
 from headgate.language.masks.spark import SparkSecrets, hmac_pads, lower_mask
-from headgate.lenses.metadata import Outline
+from headgate.lenses.outline import Outline
 from headgate.model.schema import Field, ListType, MapType, Schema, StructType, Type
 from headgate.pipelines.other_rows import kept_sql, noisy_sql
 
 METADATA_COLUMNS: Final = frozenset(
     {"_file", "_pos", "_deleted", "_spec_id", "_partition", "_change_type", "_row_id", "_last_updated_sequence_number"}
 )  # fmt: skip
-_SALTED: Final = frozenset({"sha256_query_local", "noisy"})
+_SECRETS: Final[Mapping[str, SecretUse]] = {"sha256_query_local": "salt", "noisy": "noise"}
+"""The masks that need a secret that no policy names."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,8 @@ class LensSql:
     """What a lens makes of a table's rows. `secrets` are handed to Spark as columns of those names, never as text."""
 
     id: str
-    """Names the lens's copies: the same as long as every value comes out the same."""
+    """Names the lens's copies: the same as long as every value comes out the same. Keyed, so nobody can guess what a
+    policy says from it."""
     source: Schema
     schema: Schema
     """What is seen, under the same field ids."""
@@ -58,6 +60,8 @@ class LensSql:
     prefix: str
     """Begins no column's name, so whatever begins with it is the pipeline's own."""
     secrets: Mapping[str, bytes] = field(default_factory=dict, repr=False)
+    order: bytes = field(default=b"", repr=False)
+    """Orders the rows of copies; a secret, like the others."""
 
     @property
     def outline(self) -> Outline:
@@ -104,6 +108,7 @@ def lens_sql(
         ),
         prefix=prefix,
         secrets=_secret_values(by_id.values(), secrets or Secrets(), prefix),
+        order=(secrets or Secrets()).of("order"),
     )
 
 
@@ -153,7 +158,7 @@ class _Writer:
         if mask.name == "k_anonymous":
             return kept_sql(mask, self.source, self.frequent(mask))
         if mask.name == "noisy":
-            return noisy_sql(mask, self.source, self.secrets.salt)
+            return noisy_sql(mask, self.source, self.secrets.noise)
         return lower_mask(mask, self.source, self.secrets)
 
     def frequent(self, mask: Mask) -> str:
@@ -221,8 +226,7 @@ def _key_names(masks: Iterable[Mask]) -> list[str]:
 def _secret_columns(masks: Iterable[Mask], secrets: Secrets, prefix: str) -> SparkSecrets:
     masks = tuple(masks)
     pads = {name: (f"{prefix}_inner{n}", f"{prefix}_outer{n}") for n, name in enumerate(_key_names(masks))}
-    salted = any(mask.name in _SALTED for mask in masks)
-    return SparkSecrets(pads, f"{prefix}_salt" if salted else None)
+    return SparkSecrets(pads, **{use: f"{prefix}_{use}" for use in _uses(masks)})
 
 
 def _secret_values(masks: Iterable[Mask], secrets: Secrets, prefix: str) -> dict[str, bytes]:
@@ -230,21 +234,24 @@ def _secret_values(masks: Iterable[Mask], secrets: Secrets, prefix: str) -> dict
     values: dict[str, bytes] = {}
     for n, name in enumerate(_key_names(masks)):
         values[f"{prefix}_inner{n}"], values[f"{prefix}_outer{n}"] = hmac_pads(secrets.key(name))
-    if any(mask.name in _SALTED for mask in masks):
-        values[f"{prefix}_salt"] = secrets.checked_salt()
+    for use in _uses(masks):
+        values[f"{prefix}_{use}"] = secrets.of(use)
     return values
 
 
+def _uses(masks: Iterable[Mask]) -> list[SecretUse]:
+    return sorted({_SECRETS[mask.name] for mask in masks if mask.name in _SECRETS})
+
+
 def _identity(lens_id: str, masks: Iterable[Mask], secrets: Secrets) -> str:
-    """The lens's id, and another one where a masked column's type, a key or the salt changed: other values come out."""
-    digest = hashlib.sha256(lens_id.encode())
+    """A name for the lens that only holders of the secret can work out; another one where a masked column's type, a key or
+    another secret changed: other values come out."""
+    digest = hmac.new(secrets.of("names"), lens_id.encode(), hashlib.sha256)
     masks = sorted(masks, key=lambda m: m.column.field_id)
-    if not masks:
-        return lens_id
     for mask in masks:
         digest.update(f"\n{mask.column.field_id} {mask.column.type}".encode())
     for name in _key_names(masks):
         digest.update(hmac.digest(secrets.key(name), b"headgate: which key", "sha256"))
-    if any(mask.name in _SALTED for mask in masks):
-        digest.update(hmac.digest(secrets.checked_salt(), b"headgate: which salt", "sha256"))
+    for use in _uses(masks):
+        digest.update(hmac.digest(secrets.of(use), f"headgate: which {use}".encode(), "sha256"))
     return digest.hexdigest()

@@ -1,29 +1,37 @@
-"""Making governed copies: many source files in one Spark job, one task and one copy per file."""
+"""Making governed copies: many sources in one Spark job, each output file written by one task for one source.
 
+Spark writes into the job's own folder. Which source a file was made from is observed while it is written, as pairs of
+source and task; Iceberg names files by their task. Finished files are moved into the lens's folder under random names,
+so neither their names nor their number tells of what was read.
+"""
+
+import re
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass
+from math import ceil
 from typing import TYPE_CHECKING, Any, Final
 
-import pyarrow as pa
+from msgspec.structs import replace
 
 from headgate.catalogs.iceberg.storage import Storage
 from headgate.catalogs.locations import inside, normal
-from headgate.lenses.copies import GovernedCopy, Metrics, SourceFile
+from headgate.lenses.copies import CopyFile, GovernedCopy, Metrics
 from headgate.lenses.entries import check_inside
 from headgate.model.errors import Conflict, HeadgateError, IllegalArgument
 from headgate.pipelines.errors import job_failed
 from headgate.pipelines.job import MaterialiseJob
-from headgate.pipelines.job_tables import NUMBER_ID, number_column, write_input, write_sink
-from headgate.pipelines.session import NAMESPACE, jobs_catalog
+from headgate.pipelines.job_tables import write_input, write_sink
+from headgate.pipelines.session import NAMESPACE, is_remote, jobs_catalog
+from headgate.pipelines.shown_rows import ROWS_PER_FILE, Names, merged, shown_rows, visible_counts
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
 Json = dict[str, Any]
 
-_WHOLE_FILES: Final = {"split-size": str(1 << 40), "file-open-cost": str(1 << 40)}
-"""No file shares a task with another."""
 _HARVESTED: Final = (
     "file_path",
     "file_size_in_bytes",
@@ -36,6 +44,17 @@ _HARVESTED: Final = (
     "upper_bounds",
     "split_offsets",
 )
+_TASK: Final = re.compile(r"/(\d+)-\d+-[^/]+\.parquet$")
+"""How Iceberg names a file: by the number of its task, and then by attempt, write and count."""
+_MOVED_AT_ONCE: Final = 8
+
+
+@dataclass(frozen=True)
+class _Documents:
+    """The job's tables, by role, and how many rows each of their files has at most; negative if unknown."""
+
+    locations: Mapping[str, str]
+    records: Mapping[str, int]
 
 
 def materialise(spark: "SparkSession", job: MaterialiseJob, storage: Storage) -> list[GovernedCopy]:
@@ -48,15 +67,13 @@ def materialise(spark: "SparkSession", job: MaterialiseJob, storage: Storage) ->
     if not job.sources:
         return []
     attempt = uuid.uuid4().hex
-    staging, data = f"{job.staging}/{attempt}", f"{job.output}/data/{attempt}"
+    staging = f"{job.staging}/{attempt}"
     try:
-        return _run(spark, job, storage, attempt, staging, data)
+        return _publish(job, storage, _run(spark, job, storage, attempt, staging))
     except HeadgateError:
-        storage.delete_folder(data)
         raise
     except Exception as error:
-        storage.delete_folder(data)
-        failure = job_failed(error, [source.path for source in job.sources])
+        failure = job_failed(error, [path for source in job.sources for path in source.paths])
     finally:
         storage.delete_folder(staging)
     # Raised out here so that it does not carry the original along, which may hold values of the table.
@@ -64,19 +81,13 @@ def materialise(spark: "SparkSession", job: MaterialiseJob, storage: Storage) ->
 
 
 def _run(
-    spark: "SparkSession", job: MaterialiseJob, storage: Storage, attempt: str, staging: str, data: str
+    spark: "SparkSession", job: MaterialiseJob, storage: Storage, attempt: str, staging: str
 ) -> list[GovernedCopy]:
     catalog = jobs_catalog(spark, job.storage)
-    with _tables(spark, catalog, _documents(job, storage, staging, data), attempt) as names:
-        (
-            _rows(spark, job, names)
-            .writeTo(names["sink"])
-            .option("distribution-mode", "none")
-            .option("use-table-distribution-and-ordering", "false")
-            .option("fanout-enabled", "false")
-            .append()
-        )
-        return _harvest(spark, job, names["sink"])
+    documents = _documents(job, storage, staging)
+    with _tables(spark, catalog, documents.locations, attempt) as names:
+        tasks = _write(spark, job, names, _cuts(spark, job, names, documents.records))
+        return _harvest(spark, job, names["sink"], tasks)
 
 
 def _check(job: MaterialiseJob) -> None:
@@ -85,29 +96,28 @@ def _check(job: MaterialiseJob) -> None:
         raise IllegalArgument(
             "the job's own files would lie in the lens's folder", hint="keep staging and output apart"
         )
-    for source in job.sources:
-        check_inside(job.document, source.path)
-        if inside(normal(source.path), output):
+    paths = [path for source in job.sources for path in source.paths]
+    for path in paths:
+        check_inside(job.document, path)
+        if inside(normal(path), output):
             raise IllegalArgument(
                 "a governed copy cannot be the source of another", hint="plan the scan again"
             )
-    if len({source.path for source in job.sources}) < len(job.sources):
+    if len(set(paths)) < len(paths):
         raise IllegalArgument(
             "a source file is named twice", hint="name each file once, with all its deletes"
         )
 
 
-def _documents(job: MaterialiseJob, storage: Storage, staging: str, data: str) -> dict[str, str]:
-    wanted = {source.path for source in job.sources}
-    made = {
-        "input": write_input(storage, job.document, job.snapshot_id, wanted, job.lens, f"{staging}/input"),
-        "sink": write_sink(storage, job.lens, f"{staging}/sink", data),
-    }
+def _documents(job: MaterialiseJob, storage: Storage, staging: str) -> _Documents:
+    wanted = {path for source in job.sources for path in source.paths}
+    read, records = write_input(storage, job.document, job.snapshot_id, wanted, job.lens, f"{staging}/input")
+    made = {"input": read, "sink": write_sink(storage, job.lens, f"{staging}/sink", f"{staging}/data")}
     if job.lens.counted:
-        made["population"] = write_input(
+        made["population"], _ = write_input(
             storage, job.document, job.snapshot_id, None, job.lens, f"{staging}/population"
         )
-    return made
+    return _Documents(made, records)
 
 
 @contextmanager
@@ -130,79 +140,127 @@ def _tables(
             spark.sql(f"DROP TABLE IF EXISTS {name}")
 
 
-def _rows(spark: "SparkSession", job: MaterialiseJob, names: Mapping[str, str]) -> "DataFrame":
-    """The rows of all sources as the lens shows them, each with the number of its source."""
+def _cuts(
+    spark: "SparkSession", job: MaterialiseJob, names: Mapping[str, str], records: Mapping[str, int]
+) -> list[int]:
+    """Into how many files each source is cut, by its visible rows; one that is small as a whole is not counted."""
+    cuts = [1] * len(job.sources)
+    if merged(job):
+        large = [n for n, source in enumerate(job.sources) if not _is_small(source.paths, records)]
+        for n, count in visible_counts(spark, job, names, large).items() if large else ():
+            cuts[n] = max(1, ceil(count / ROWS_PER_FILE))
+    return cuts
+
+
+def _is_small(paths: Sequence[str], records: Mapping[str, int]) -> bool:
+    counts = [records[path] for path in paths]
+    return min(counts) >= 0 and sum(counts) <= ROWS_PER_FILE
+
+
+def _write(
+    spark: "SparkSession", job: MaterialiseJob, names: Mapping[str, str], cuts: Sequence[int]
+) -> dict[int, int]:
+    """Write the rows; answers which source each task wrote, as seen while it was written.
+
+    Spark counts what a task observed only if the task is the one that counts, so retries change nothing.
+    """
     from pyspark.sql import functions as f
 
-    lens = job.lens
-    file, number = f"{lens.prefix}_file", number_column(lens)
-    rows = spark.read.options(**_WHOLE_FILES).table(names["input"])
-    if lens.row_filter is not None:
-        rows = rows.where(lens.row_filter)
-    rows = rows.selectExpr("*", f"_file AS {file}")
-    # A number that means nothing outside the job: a hash of the path would confirm a guessed one.
-    paths = [source.path for source in job.sources]
-    numbers = spark.createDataFrame(pa.table({file: paths, number: pa.array(range(len(paths)), pa.int64())}))
-    rows = rows.join(f.broadcast(numbers), file, "left")
-    if lens.secrets:
-        frame = spark.createDataFrame(
-            pa.table({name: pa.array([value], pa.binary()) for name, value in lens.secrets.items()})
-        )
-        rows = rows.crossJoin(f.broadcast(frame))
-    for counted in lens.counted:
-        values = spark.table(names["population"]).selectExpr(f"{counted.sql} AS {counted.frequent}")
-        frequent = (
-            values.where(f"{counted.frequent} IS NOT NULL")
-            .groupBy(counted.frequent)
-            .count()
-            .where(f"count >= {counted.k}")
-            .select(counted.frequent)
-        )
-        rows = rows.join(f.broadcast(frequent), f.expr(counted.sql) == frequent[counted.frequent], "left")
-    return rows.selectExpr(*(f"{c.sql} AS {_quoted(c.name)}" for c in lens.columns), number)
-
-
-def _harvest(spark: "SparkSession", job: MaterialiseJob, sink: str) -> list[GovernedCopy]:
-    """What Iceberg wrote down about the files it wrote, source by source."""
-    found = (
-        spark.table(f"{sink}.data_files")
-        .selectExpr(f"partition.{number_column(job.lens)} AS number", *_HARVESTED)
-        .collect()
+    own = Names(job.lens.prefix)
+    rows = shown_rows(spark, job, names, cuts)
+    observed = _observation(spark)
+    # Reading `read_in` here keeps the column, and with it the filter above the scan.
+    pairs = f.collect_set(f.expr(f"shiftleft(CAST({own.task} AS BIGINT), 32) + coalesce({own.number}, -1)"))
+    watched = rows.observe(observed, pairs.alias("pairs"), f.max(own.read_in).alias("tasks"))
+    (
+        watched.drop(own.number, own.read_in, own.task)
+        .writeTo(names["sink"])
+        .option("distribution-mode", "none")
+        .option("use-table-distribution-and-ordering", "false")
+        .option("fanout-enabled", "false")
+        .append()
     )
-    by_number: dict[int, Any] = {}
-    for row in found:
-        if row.number is None or row.number in by_number:
-            raise Conflict("Spark wrote rows that belong to no source, or one source twice", hint="try again")
-        by_number[row.number] = row
-    return [_copy(job, source, by_number.get(n)) for n, source in enumerate(job.sources)]
+    sources: dict[int, int] = {}
+    for pair in observed.get.get("pairs") or ():
+        task, number = (pair + 1) >> 32, pair & 0xFFFFFFFF
+        if not 0 <= number < len(job.sources) or task in sources:
+            raise Conflict(
+                "Spark wrote rows that belong to no source, or to several at once", hint="try again"
+            )
+        sources[task] = number
+    return sources
 
 
-def _copy(job: MaterialiseJob, source: SourceFile, row: Any) -> GovernedCopy:
-    if row is None:
-        return GovernedCopy(job.key(source), source, None)
-    return GovernedCopy(
-        key=job.key(source),
-        source=source,
+def _observation(spark: "SparkSession") -> Any:
+    if is_remote(spark):
+        from pyspark.sql.connect.observation import Observation as Remote
+
+        return Remote()
+    from pyspark.sql import Observation
+
+    return Observation()
+
+
+def _harvest(
+    spark: "SparkSession", job: MaterialiseJob, sink: str, tasks: Mapping[int, int]
+) -> list[GovernedCopy]:
+    """What Iceberg wrote down about the files it wrote, source by source."""
+    files: list[list[CopyFile]] = [[] for _ in job.sources]
+    written: set[int] = set()
+    for row in spark.table(f"{sink}.data_files").selectExpr(*_HARVESTED).collect():
+        named = _TASK.search(row.file_path)
+        task = None if named is None else int(named.group(1))
+        if task is None or task not in tasks or task in written:
+            raise Conflict("Spark wrote a file that cannot be told to be of one source", hint="try again")
+        written.add(task)
+        files[tasks[task]].append(_file(row))
+    if written != tasks.keys():
+        raise Conflict("Spark did not write all that it read", hint="try again")
+    return [
+        GovernedCopy(
+            key=job.key(source),
+            source=source,
+            files=tuple(found),
+            field_ids=frozenset(job.lens.schema.by_id),
+            last_column_id=int(job.document["last-column-id"]),
+        )
+        for source, found in zip(job.sources, files, strict=True)
+    ]
+
+
+def _publish(job: MaterialiseJob, storage: Storage, copies: Sequence[GovernedCopy]) -> list[GovernedCopy]:
+    """Move the files of copies into the lens's folder; answers the copies with the places that they have there."""
+    places = {
+        file.location: f"{job.output}/data/{uuid.uuid4().hex}.parquet"
+        for copy in copies
+        for file in copy.files
+    }
+    try:
+        with ThreadPoolExecutor(_MOVED_AT_ONCE, thread_name_prefix="moving") as pool:
+            for done in [pool.submit(storage.move, *move) for move in places.items()]:
+                done.result()
+    except BaseException:
+        for place in places.values():
+            storage.delete_if_there(place)
+        raise
+    return [
+        replace(copy, files=tuple(replace(file, location=places[file.location]) for file in copy.files))
+        for copy in copies
+    ]
+
+
+def _file(row: Any) -> CopyFile:
+    return CopyFile(
         location=row.file_path,
         size=row.file_size_in_bytes,
         records=row.record_count,
         split_offsets=tuple(row.split_offsets or ()),
         metrics=Metrics(
-            column_sizes=_own(row.column_sizes),
-            value_counts=_own(row.value_counts),
-            null_value_counts=_own(row.null_value_counts),
-            nan_value_counts=_own(row.nan_value_counts),
-            lower_bounds={id: bytes(v) for id, v in _own(row.lower_bounds).items()},
-            upper_bounds={id: bytes(v) for id, v in _own(row.upper_bounds).items()},
+            column_sizes=row.column_sizes or {},
+            value_counts=row.value_counts or {},
+            null_value_counts=row.null_value_counts or {},
+            nan_value_counts=row.nan_value_counts or {},
+            lower_bounds={id: bytes(v) for id, v in (row.lower_bounds or {}).items()},
+            upper_bounds={id: bytes(v) for id, v in (row.upper_bounds or {}).items()},
         ),
-        field_ids=frozenset(job.lens.schema.by_id),
-        last_column_id=int(job.document["last-column-id"]),
     )
-
-
-def _own(statistics: Mapping[int, Any] | None) -> dict[int, Any]:
-    return {id: value for id, value in (statistics or {}).items() if id != NUMBER_ID}
-
-
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"

@@ -1,14 +1,15 @@
 """The masks that only a pipeline can make: `k_anonymous`, which counts other rows, and `noisy`, which draws once.
 
-`k_anonymous(column, k)` keeps a value that occurs in at least k rows of the table's snapshot, deletes applied, before any
-row filter; others become NULL. Counting what all readers share, not what one of them sees, gives every lens the same
-answer, and none of them the difference between two.
+`k_anonymous(column, k)` keeps a value that occurs in at least k of the rows that the lens shows of the table's snapshot;
+others become NULL. A value that k visible rows share is shared by k rows of the table all the more. Counting hidden rows as
+well would tell of them: a value seen in one row would say that k - 1 others are hidden.
 
 `noisy(column, scale)` adds noise of standard deviation `scale`, at most 3.5 times that much, rounded to the column's type
-and kept within its range. The noise of a value is drawn from the lens's salt, the column and the value: reading
-again draws nothing new, so averaging over reads reveals nothing.
+and kept within its range. The noise of a value is drawn from a secret of the table, the column, the scale and the value:
+another read, purpose or lens draws nothing new, so averaging reveals nothing. The scale takes part because two readings of
+one draw in two scales would tell the value exactly.
 
-Drawing: SHA-256 over salt, label, field id and the value's bytes; the first four 32-bit numbers of the digest, each
+Drawing: SHA-256 over secret, label, field id, scale and the value's bytes; the first four 32-bit numbers of the digest, each
 uniform, are added up and centred. Additions of whole numbers and one multiplication: alike in every engine to the bit.
 """
 
@@ -37,13 +38,13 @@ def kept_sql(mask: Mask, schema: Schema, frequent: str) -> str:
     return f"CASE WHEN {frequent} IS NOT NULL THEN {SparkPrinter(schema).print(mask.column)} END"
 
 
-def noisy_sql(mask: Mask, schema: Schema, salt: str | None) -> str:
-    """The Spark SQL of `noisy`; `salt` is the expression that holds the lens's salt."""
-    if salt is None:
-        raise LoweringError("spark", "noisy needs the lens's salt", "hand over the expression that holds it")
+def noisy_sql(mask: Mask, schema: Schema, secret: str | None) -> str:
+    """The Spark SQL of `noisy`; `secret` is the expression that holds the table's secret of noise."""
+    if secret is None:
+        raise LoweringError("spark", "noisy needs a secret", "hand over the expression that holds it")
     printer, type_ = SparkPrinter(schema), _checked(mask)
     text, unit = printer.print(mask.column), _unit(mask)
-    digest = f"sha2(concat({salt}, X'{_domain(mask).hex()}', {_bytes_sql(type_, text)}), 256)"
+    digest = f"sha2(concat({secret}, X'{_domain(mask).hex()}', {_bytes_sql(type_, text)}), 256)"
     words = (f"CAST(conv(substring({digest}, {8 * i + 1}, 8), 16, 10) AS BIGINT)" for i in range(_WORDS))
     noise = f"(CAST({' + '.join(words)} - {_CENTRE} AS DOUBLE) * {printer.literal(unit, DOUBLE)})"
     if type_ == FLOAT:
@@ -61,12 +62,12 @@ def noisy_sql(mask: Mask, schema: Schema, salt: str | None) -> str:
     return f"CASE WHEN {text} IS NOT NULL THEN CAST(least(greatest({wide} + {steps}, {low}), {high}) AS {printer.type_name(type_)}) END"
 
 
-def noisy_value(mask: Mask, value: Any, salt: bytes) -> Any:
+def noisy_value(mask: Mask, value: Any, secret: bytes) -> Any:
     """The reference of `noisy`."""
     type_ = _checked(mask)
     if value is None:
         return None
-    digest = hashlib.sha256(salt + _domain(mask) + _bytes(type_, value)).digest()
+    digest = hashlib.sha256(secret + _domain(mask) + _bytes(type_, value)).digest()
     noise = float(sum(struct.unpack_from(f">{_WORDS}I", digest)) - _CENTRE) * _unit(mask)
     if type_ == FLOAT:
         return to_float(value + noise)
@@ -98,13 +99,14 @@ def _unit(mask: Mask) -> float:
 
 
 def _domain(mask: Mask) -> bytes:
-    """Keeps noise apart from every other digest over the same salt, which may be shown to the reader."""
-    return _LABEL + struct.pack("<I", mask.column.field_id)
+    """Keeps the draws of columns and scales apart."""
+    return _LABEL + struct.pack("<Id", mask.column.field_id, float(mask.args[0]))
 
 
 def _bytes(type_: Type, value: Any) -> bytes:
+    # An int that was widened to long draws what it drew before.
     if type_ in (INT, LONG):
-        return input_bytes(type_, value)
+        return input_bytes(LONG, value)
     if isinstance(type_, DecimalType):
         return input_bytes(LONG, int(value.scaleb(type_.scale)))
     return _hex(value).encode()
@@ -112,7 +114,7 @@ def _bytes(type_: Type, value: Any) -> bytes:
 
 def _bytes_sql(type_: Type, text: str) -> str:
     if type_ in (INT, LONG):
-        return input_sql(type_, text)
+        return input_sql(LONG, f"CAST({text} AS BIGINT)")
     if isinstance(type_, DecimalType):
         return input_sql(
             LONG, f"CAST({text} * CAST('{10**type_.scale}' AS DECIMAL({type_.scale + 1}, 0)) AS BIGINT)"

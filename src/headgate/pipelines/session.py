@@ -71,7 +71,7 @@ def bare_session(settings: SparkSettings) -> "SparkSession":
 def is_alive(session: "SparkSession") -> bool:
     """Whether the JVM, the cluster or the server behind a session still takes jobs."""
     try:
-        if _is_remote(session):
+        if is_remote(session):
             return bool(session.range(1).schema)
         return not session.sparkContext._jsc.sc().isStopped()
     except Exception:
@@ -90,7 +90,7 @@ def close_session(session: "SparkSession") -> None:
     with warnings.catch_warnings(), suppress(Exception):
         warnings.simplefilter("ignore")
         session.stop()
-    if _is_remote(session):
+    if is_remote(session):
         return
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
@@ -107,7 +107,7 @@ def close_session(session: "SparkSession") -> None:
             gateway.proc.wait(10)
 
 
-def _is_remote(session: "SparkSession") -> bool:
+def is_remote(session: "SparkSession") -> bool:
     return type(session).__module__.startswith("pyspark.sql.connect")
 
 

@@ -6,6 +6,7 @@ caller's lens hides, masks and filters) into a `Plan`, whose JSON is what the Ic
 reads storage through the FileIO it is given; it knows no principals, no HTTP and no database.
 """
 
+from headgate.planning.choosing import Chooser, restricted_chooser
 from headgate.planning.errors import (
     CorruptManifestError,
     ForeignFileError,
@@ -22,12 +23,13 @@ from headgate.planning.errors import (
 )
 from headgate.planning.index import ManifestIndex
 from headgate.planning.manifest import warm_up
-from headgate.planning.plan import Plan, plan, plan_from_token
+from headgate.planning.plan import Plan, candidates, check, plan, plan_from_token
 from headgate.planning.request import PlanRequest, Veil
 from headgate.planning.tokens import PlanTask
 from headgate.planning.within import Within
 
 __all__ = [
+    "Chooser",
     "CorruptManifestError",
     "ForeignFileError",
     "InvalidFilterError",
@@ -46,7 +48,10 @@ __all__ = [
     "UnreadableManifestError",
     "Veil",
     "Within",
+    "candidates",
+    "check",
     "plan",
     "plan_from_token",
+    "restricted_chooser",
     "warm_up",
 ]

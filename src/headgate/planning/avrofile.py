@@ -14,9 +14,8 @@ import cramjam
 import numpy as np
 import numpy.typing as npt
 from isal import isal_zlib
-from pyiceberg.io import FileIO
 
-from headgate.planning.errors import CorruptManifestError, MissingManifestError, UnreadableManifestError
+from headgate.planning.errors import CorruptManifestError
 
 MAGIC = b"Obj\x01"
 SYNC_LENGTH = 16
@@ -33,24 +32,14 @@ class AvroFile:
     data: npt.NDArray[np.uint8]
 
 
-def read_avro_file(io: FileIO, path: str) -> AvroFile:
-    """Fetch and decompress one Avro file."""
-    try:
-        with io.new_input(path).open() as stream:
-            content = stream.read()
-    except FileNotFoundError as error:
-        raise MissingManifestError(path) from error
-    except OSError as error:
-        raise UnreadableManifestError(path, str(error)) from error
-    return parse_avro_file(path, content)
-
-
 def parse_avro_file(path: str, content: bytes) -> AvroFile:
     """Take an Avro file apart; any contradiction within it is a `CorruptManifestError`."""
     try:
         return _parse(path, content)
     except (IndexError, ValueError, EOFError, OSError) as error:
-        raise CorruptManifestError(path, str(error) or type(error).__name__) from error
+        # Only our own words: those of others quote what they stumbled over.
+        reason = str(error) if type(error) is ValueError else "its Avro container is damaged"
+        raise CorruptManifestError(path, reason) from error
 
 
 def _parse(path: str, content: bytes) -> AvroFile:
@@ -62,7 +51,7 @@ def _parse(path: str, content: bytes) -> AvroFile:
     codec = metadata.get("avro.codec", b"null").decode()
     decompress = CODECS.get(codec)
     if decompress is None:
-        raise ValueError(f"the codec {codec} is unknown")
+        raise ValueError("its codec is unknown")
     blocks: list[bytes] = []
     total = 0
     while position < len(content):
@@ -78,7 +67,7 @@ def _parse(path: str, content: bytes) -> AvroFile:
         try:
             blocks.append(decompress(block))
         except Exception as error:  # each codec has its own errors
-            raise ValueError(f"a block does not decompress ({error})") from error
+            raise ValueError("a block does not decompress") from error
         total += count
     joined = blocks[0] if len(blocks) == 1 else b"".join(blocks)
     if total > len(joined):

@@ -1,4 +1,7 @@
-"""What can go wrong while planning: every error names the thing at fault and what to do about it."""
+"""What can go wrong while planning: every error says what is at fault and what to do about it.
+
+INVARIANT: no message quotes a path or a value that came out of metadata or manifests: it is sent to whoever asked.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ class CorruptManifestError(PlanningError):
 
     def __init__(self, path: str, reason: str) -> None:
         super().__init__(
-            f"{path} is not a readable manifest: {reason}. Restore the file or roll the table back."
+            f"A manifest of the table cannot be read: {reason}. Restore the file or roll the table back."
         )
         self.path = path
         self.reason = reason
@@ -23,7 +26,7 @@ class MissingManifestError(PlanningError):
 
     def __init__(self, path: str) -> None:
         super().__init__(
-            f"{path} does not exist. Restore the file or roll the table back to another snapshot."
+            "A manifest of the table does not exist. Restore the file or roll the table back to another snapshot."
         )
         self.path = path
 
@@ -33,7 +36,7 @@ class ForeignFileError(PlanningError):
 
     def __init__(self, path: str) -> None:
         super().__init__(
-            f"{path} does not lie in the table's folder, so it is not read. Copy its rows into the table."
+            "A file or manifest does not lie in the table's folder, so it is not read. Copy its rows into the table."
         )
         self.path = path
 
@@ -43,7 +46,7 @@ class UnreadableManifestError(PlanningError):
 
     def __init__(self, path: str, reason: str) -> None:
         super().__init__(
-            f"{path} cannot be read: {reason}. Check the storage and its credentials, then try again."
+            f"A manifest cannot be fetched: {reason}. Check the storage and its credentials, then try again."
         )
         self.path = path
         self.reason = reason

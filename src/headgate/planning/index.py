@@ -9,13 +9,10 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pyiceberg.io import FileIO
-
-from headgate.planning.avrofile import read_avro_file
 from headgate.planning.diskcache import DiskCache
 from headgate.planning.errors import CorruptManifestError, InvalidTableMetadataError
 from headgate.planning.manifest import SMALL_MANIFEST, decode_manifest, warm_up
-from headgate.planning.manifestlist import read_manifest_list, storage_of
+from headgate.planning.reader import ManifestReader
 from headgate.planning.render import with_tasks
 from headgate.planning.segment import ManifestFile, Segment, build_segment
 from headgate.planning.table import Spec
@@ -48,28 +45,35 @@ class ManifestIndex:
         """Whether something is in memory."""
         return key in self._kept
 
-    def manifests(self, io: FileIO, manifest_list: str) -> tuple[ManifestFile, ...]:
-        """The manifests of a snapshot."""
-        key = f"list|{storage_of(io)}|{manifest_list}"
-        return self.keep(
-            key, lambda: read_manifest_list(io, manifest_list), lambda found: 1024 * len(found) + 1024
+    def manifests(self, reader: ManifestReader, manifest_list: str) -> tuple[ManifestFile, ...]:
+        """The manifests of a snapshot. What is remembered is checked again: others may ask for the same list."""
+        reader.within.check(manifest_list)
+        found = self.keep(
+            f"list|{reader.storage}|{manifest_list}",
+            lambda: reader.manifests(manifest_list),
+            lambda found: 1024 * len(found) + 1024,
         )
+        for manifest in found:
+            reader.within.check(manifest.path)
+        return found
 
-    def segment(self, io: FileIO, manifest: ManifestFile, spec: Spec) -> Segment:
+    def segment(self, reader: ManifestReader, manifest: ManifestFile, spec: Spec) -> Segment:
         """The segment of one manifest."""
         key = segment_key(manifest, spec)
-        return self.keep(key, lambda: self._build(io, key, manifest, spec), lambda segment: segment.nbytes)
+        return self.keep(
+            key, lambda: self._build(reader, key, manifest, spec), lambda segment: segment.nbytes
+        )
 
-    def segments(self, io: FileIO, wanted: Sequence[tuple[ManifestFile, Spec]]) -> list[Segment]:
+    def segments(self, reader: ManifestReader, wanted: Sequence[tuple[ManifestFile, Spec]]) -> list[Segment]:
         """Segments of many manifests; those not yet known are fetched and decoded side by side."""
         absent = [manifest for manifest, spec in wanted if segment_key(manifest, spec) not in self._kept]
         if sum(manifest.file_count or 0 for manifest in absent) >= SMALL_MANIFEST:
             warm_up()
         unknown = len(absent)
         if unknown < 2 or self._threads < 2:
-            return [self.segment(io, manifest, spec) for manifest, spec in wanted]
+            return [self.segment(reader, manifest, spec) for manifest, spec in wanted]
         with ThreadPoolExecutor(min(self._threads, unknown), thread_name_prefix="manifests") as pool:
-            return list(pool.map(lambda pair: self.segment(io, *pair), wanted))
+            return list(pool.map(lambda pair: self.segment(reader, *pair), wanted))
 
     def keep(self, key: str, make: Callable[[], T], size: Callable[[T], int]) -> T:
         """Answer from memory, or make it, once, however many ask at the same time."""
@@ -105,23 +109,23 @@ class ManifestIndex:
             _, (_, freed) = self._kept.popitem(last=False)
             self._bytes -= freed
 
-    def _build(self, io: FileIO, key: str, manifest: ManifestFile, spec: Spec) -> Segment:
+    def _build(self, reader: ManifestReader, key: str, manifest: ManifestFile, spec: Spec) -> Segment:
         if self._disk is not None:
             stored = self._disk.load(key)
             if stored is not None:
                 return stored
-        avro = read_avro_file(io, manifest.path)
+        avro = reader.fetch(manifest.path)
         try:
             segment = build_segment(decode_manifest(avro), manifest)
             known = {column.field_id for column in spec.columns}
             if not set(segment.partition_ids) <= known:
                 raise InvalidTableMetadataError(
-                    f"{manifest.path} has partition fields that spec {spec.spec_id} lacks"
+                    f"a manifest has partition fields that spec {spec.spec_id} lacks"
                 )
             if manifest.content == 0:
                 segment = with_tasks(segment, spec)
         except (UnicodeDecodeError, OverflowError, IndexError, ValueError) as error:
-            raise CorruptManifestError(manifest.path, f"a value is malformed ({error})") from error
+            raise CorruptManifestError(manifest.path, "a value is malformed") from error
         if self._disk is not None:
             self._disk.store(key, segment)
         return segment

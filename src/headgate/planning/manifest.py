@@ -169,7 +169,7 @@ def plain_records(avro: AvroFile) -> list[dict[int, Any]]:
             }
             records.append(record)
     except Exception as error:  # fastavro raises whatever its decoder stumbles over
-        raise CorruptManifestError(avro.path, f"record {len(records)} cannot be decoded ({error})") from error
+        raise CorruptManifestError(avro.path, f"record {len(records)} cannot be decoded") from error
     if stream.tell() != len(avro.data):
         raise CorruptManifestError(avro.path, "bytes are left over behind the last record")
     return records

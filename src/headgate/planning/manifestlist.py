@@ -9,7 +9,7 @@ from typing import Any
 import fastavro
 from pyiceberg.io import FileIO
 
-from headgate.planning.avrofile import read_avro_file
+from headgate.planning.avrofile import AvroFile
 from headgate.planning.errors import CorruptManifestError
 from headgate.planning.segment import ManifestFile, PartitionSummary
 
@@ -23,10 +23,8 @@ def storage_of(io: FileIO) -> str:
     return hashlib.blake2b(settings.encode(), digest_size=16).hexdigest()
 
 
-def read_manifest_list(io: FileIO, path: str) -> tuple[ManifestFile, ...]:
-    """Read a manifest list of any format version."""
-    avro = read_avro_file(io, path)
-    storage = storage_of(io)
+def parse_manifest_list(storage: str, avro: AvroFile) -> tuple[ManifestFile, ...]:
+    """The manifests of a manifest list of any format version."""
     stream = streams.BytesIO(avro.data.tobytes())
     manifests: list[ManifestFile] = []
     try:
@@ -36,9 +34,9 @@ def read_manifest_list(io: FileIO, path: str) -> tuple[ManifestFile, ...]:
             record: Any = fastavro.schemaless_reader(stream, schema, None)
             manifests.append(_manifest_of(storage, {ids[name]: value for name, value in record.items()}))
     except Exception as error:  # fastavro raises whatever its decoder stumbles over
-        raise CorruptManifestError(path, f"record {len(manifests)} cannot be decoded ({error})") from error
+        raise CorruptManifestError(avro.path, f"record {len(manifests)} cannot be decoded") from error
     if stream.tell() != len(avro.data):
-        raise CorruptManifestError(path, "bytes are left over behind the last record")
+        raise CorruptManifestError(avro.path, "bytes are left over behind the last record")
     return tuple(manifests)
 
 

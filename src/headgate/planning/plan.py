@@ -13,11 +13,13 @@ import pyarrow as pa
 from pyiceberg.io import FileIO
 from pyiceberg.schema import Schema
 
+from headgate.planning.choosing import Chooser
 from headgate.planning.columns import Array, Mask, binary_parts
 from headgate.planning.deletes import DeleteIndex, build_delete_index
 from headgate.planning.errors import InvalidTableMetadataError, StalePlanTaskError, UnknownColumnError
 from headgate.planning.expression import Filter, find_column, read_filter
 from headgate.planning.index import ManifestIndex, segment_key
+from headgate.planning.reader import ManifestReader
 from headgate.planning.render import (
     FILE_END,
     TAIL,
@@ -27,7 +29,7 @@ from headgate.planning.render import (
     render_tasks,
 )
 from headgate.planning.request import PlanRequest, Veil
-from headgate.planning.segment import ManifestFile, Segment
+from headgate.planning.segment import ManifestFile, PartitionValue, Segment
 from headgate.planning.stack import Sieve, Stack, project, stacks
 from headgate.planning.table import Scope, Spec, Table, read_table, resolve_scope, with_descendants
 from headgate.planning.tokens import PlanTask, decode_plan_task, encode_plan_task, view_digest
@@ -74,9 +76,15 @@ class PlannedFile(msgspec.Struct, frozen=True):
     spec_id: int
     size: int
     records: int
+    snapshot: int
+    """The snapshot that added the file."""
     sequence: int
+    partition: tuple[PartitionValue, ...]
+    """As the manifest stores it."""
     conforms: bool
     deletes: tuple[str, ...]
+    manifest: str
+    """The manifest that names it."""
 
 
 @dataclass(frozen=True)
@@ -137,12 +145,15 @@ class Plan:
                     spec_id=pick.spec.spec_id,
                     size=int(pick.segment.column("size")[row]),
                     records=int(pick.segment.column("records")[row]),
+                    snapshot=int(pick.segment.column("snapshot")[row]),
                     sequence=int(pick.segment.column("sequence")[row]),
+                    partition=pick.segment.partitions[int(pick.segment.column("partition")[row])],
                     conforms=bool(pick.conforms[low + place]),
                     deletes=tuple(
                         self.deletes.files[number].segment.path_at(self.deletes.files[number].row)
                         for number in applying.get(place, ())
                     ),
+                    manifest=pick.segment.path,
                 )
 
     def body(self, start: int = 0, stop: int | None = None) -> bytes:
@@ -231,10 +242,58 @@ def plan(
 ) -> Plan:
     """Plan a scan of a table for a caller who sees it through `veil` (by default: all of it).
 
-    `within` names the folders that all manifests and files must lie in (by default: anywhere).
+    `within` names the folders that all manifests and files must lie in (by default: the table's own location).
     """
     table = read_table(metadata)
     veil = _complete(veil, table)
+    scope, own, statistics = _bound(table, request, veil)
+    lens = read_filter(veil.row_filter, table.schema, case_sensitive=True, where="the row filter")
+    planner = _Planner(
+        table,
+        scope,
+        request,
+        veil,
+        Chooser(own, scope.schema),
+        lens,
+        io,
+        index,
+        within or Within.of(metadata),
+    )
+    return _made(planner, tuple(field_id for field_id in statistics if field_id not in veil.blind_field_ids))
+
+
+def check(metadata: dict[str, Any], request: PlanRequest) -> Scope:
+    """What a request scans of a table; refuses what `plan` would refuse without reading any manifest."""
+    table = read_table(metadata)
+    return _bound(table, request, Veil())[0]
+
+
+def candidates(
+    metadata: dict[str, Any],
+    request: PlanRequest,
+    *,
+    io: FileIO,
+    index: ManifestIndex,
+    veil: Veil,
+    within: Within,
+    chooser: Chooser | None = None,
+) -> Plan:
+    """The files that governed files for a request are made of: whatever the veil lets anything through of, less what
+    `chooser` leaves out. The request's filter, columns and number of rows are left to the plan over governed files."""
+    table = read_table(metadata)
+    veil = _complete(veil, table)
+    bare = msgspec.structs.replace(
+        request, filter=None, select=None, stats_fields=None, min_rows_requested=None
+    )
+    chooser = chooser or Chooser(read_filter(None, table.schema, case_sensitive=True, where=""), table.schema)
+    lens = read_filter(veil.row_filter, table.schema, case_sensitive=True, where="the row filter")
+    return _made(
+        _Planner(table, resolve_scope(table, bare), bare, veil, chooser, lens, io, index, within), ()
+    )
+
+
+def _bound(table: Table, request: PlanRequest, veil: Veil) -> tuple[Scope, Filter, list[int]]:
+    """A request in the terms of a table: what it scans, its filter, and the columns whose statistics it wants."""
     scope = resolve_scope(table, request)
     own = read_filter(
         request.filter,
@@ -243,32 +302,34 @@ def plan(
         veil=veil,
         where="the filter",
     )
-    lens = read_filter(veil.row_filter, table.schema, case_sensitive=True, where="the row filter")
     wanted = [name for name in request.select or () if name.partition(".")[0] not in METADATA_COLUMNS]
     _check_columns(wanted, scope.schema, request.case_sensitive, veil, "select")
     statistics = _check_columns(
         request.stats_fields, scope.schema, request.case_sensitive, veil, "stats-fields"
     )
-    planner = _Planner(table, scope, request, veil, own, lens, io, index, within)
+    return scope, own, statistics
+
+
+def _made(planner: _Planner, statistics: tuple[int, ...]) -> Plan:
     picks, deletes = planner.picks()
-    if within is not None:
-        for pick in picks:
-            if len(pick.rows):
-                within.check_files(index, pick.segment, pick.rows)
-        rows: dict[int, tuple[Segment, list[int]]] = {}
-        for file in deletes.files:
-            rows.setdefault(id(file.segment), (file.segment, []))[1].append(file.row)
-        for segment, numbers in rows.values():
-            within.check_files(index, segment, numbers)
+    within, index = planner.within, planner.index
+    for pick in picks:
+        if len(pick.rows):
+            within.check_files(index, pick.segment, pick.rows)
+    rows: dict[int, tuple[Segment, list[int]]] = {}
+    for file in deletes.files:
+        rows.setdefault(id(file.segment), (file.segment, []))[1].append(file.row)
+    for segment, numbers in rows.values():
+        within.check_files(index, segment, numbers)
     return Plan(
-        table_uuid=table.uuid,
-        snapshot_id=scope.snapshot_id,
-        schema_id=scope.schema.schema_id,
-        request=request,
-        veil=veil,
+        table_uuid=planner.table.uuid,
+        snapshot_id=planner.scope.snapshot_id,
+        schema_id=planner.scope.schema.schema_id,
+        request=planner.request,
+        veil=planner.veil,
         picks=picks,
         deletes=deletes,
-        stats_field_ids=tuple(field_id for field_id in statistics if field_id not in veil.blind_field_ids),
+        stats_field_ids=statistics,
         index=index,
     )
 
@@ -326,11 +387,15 @@ class _Planner:
     scope: Scope
     request: PlanRequest
     veil: Veil
-    own: Filter
+    own: Chooser
     lens: Filter
     io: FileIO
     index: ManifestIndex
-    within: Within | None = None
+    within: Within
+
+    @cached_property
+    def reader(self) -> ManifestReader:
+        return ManifestReader(self.io, self.within)
 
     def picks(self) -> tuple[tuple[Pick, ...], DeleteIndex]:
         if self.scope.snapshot is None:
@@ -339,16 +404,13 @@ class _Planner:
         data = [manifest for manifest in manifests if manifest.content == DATA]
         deletes = self._deletes([manifest for manifest in manifests if manifest.content == DELETES])
         added = self._added_by()
-        filters = [
-            f for f in ((self.own, self.scope.schema), (self.lens, self.table.schema)) if not f[0].is_true
-        ]
         picks: list[Pick] = []
         missing = self.request.min_rows_requested
         for spec_id in sorted({manifest.spec_id for manifest in data}):
             spec = self._spec(spec_id)
-            sieves = [Sieve(filter_.may, project(filter_.may, schema, spec)) for filter_, schema in filters]
+            sieves = self._sieves(spec)
             of_spec = [manifest for manifest in data if manifest.spec_id == spec_id]
-            for stack in stacks(self.index, self.io, spec, of_spec, sieves):
+            for stack in stacks(self.index, self.reader, spec, of_spec, sieves):
                 found = self._choose(stack, sieves, deletes, added)
                 if missing is not None:
                     found, missing = self._cut(stack, found, deletes, missing)
@@ -356,6 +418,12 @@ class _Planner:
                 if missing is not None and missing <= 0:
                     return tuple(picks), deletes
         return tuple(picks), deletes
+
+    def _sieves(self, spec: Spec) -> list[Sieve]:
+        found = [] if self.own.filter.is_true else [self.own.sieve(spec)]
+        if not self.lens.is_true:
+            found.append(Sieve(self.lens.may, project(self.lens.may, self.table.schema, spec)))
+        return found
 
     def _choose(
         self, stack: Stack, sieves: Sequence[Sieve], deletes: DeleteIndex, added: frozenset[int] | None
@@ -376,13 +444,13 @@ class _Planner:
     def _conforming(self, stack: Stack) -> Mask:
         if self.veil.blind_field_ids:
             return np.zeros(stack.count, bool)
-        return self._all_seen(stack)
+        return self._all_seen(stack, statistics=self.veil.by_statistics)
 
-    def _all_seen(self, stack: Stack) -> Mask:
+    def _all_seen(self, stack: Stack, *, statistics: bool = True) -> Mask:
         """Of which files the row filter provably keeps every row."""
         if self.veil.row_filter is not None and not self.veil.exact:
             return np.zeros(stack.count, bool)
-        return stack.must_match(self.lens.must)
+        return stack.must_match(self.lens.must, statistics=statistics)
 
     def _with_deletes(self, pick: Pick, deletes: DeleteIndex) -> Pick:
         """A file whose deletes hold rows of others does not conform: those rows may be outside the row filter."""
@@ -401,7 +469,7 @@ class _Planner:
 
         Only rows that the client gets for certain count: of files where every row matches and none is deleted.
         """
-        matching = stack.must_match(self.own.must) & self._all_seen(stack)
+        matching = stack.must_match(self.own.filter.must) & self._all_seen(stack)
         firsts = {
             id(segment): first for segment, first in zip(stack.segments, stack.starts.tolist(), strict=False)
         }
@@ -436,13 +504,7 @@ class _Planner:
         location = snapshot.get("manifest-list")
         if not isinstance(location, str) or not location:
             raise InvalidTableMetadataError(f"snapshot {snapshot['snapshot-id']} names no manifest list")
-        if self.within is None:
-            return self.index.manifests(self.io, location)
-        self.within.check(location)
-        found = self.index.manifests(self.io, location)
-        for manifest in found:
-            self.within.check(manifest.path)
-        return found
+        return self.index.manifests(self.reader, location)
 
     def _added_by(self) -> frozenset[int] | None:
         if self.scope.added_by is None:
@@ -456,7 +518,7 @@ class _Planner:
         key = "deletes|" + "|".join(segment_key(manifest, spec) for manifest, spec in wanted)
 
         def build() -> DeleteIndex:
-            segments = self.index.segments(self.io, wanted)
+            segments = self.index.segments(self.reader, wanted)
             return build_delete_index(list(zip(segments, (spec for _, spec in wanted), strict=True)))
 
         return self.index.keep(key, build, lambda deletes: deletes.nbytes)

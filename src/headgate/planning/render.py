@@ -209,16 +209,25 @@ def _split_offsets(segment: Segment) -> list[Any]:
 
 
 def _map(name: str, keys: list[Any], values: list[Any]) -> list[Any]:
-    """A map of column id to value; every key and value comes behind a comma, of which the first is cut off."""
+    """A map of column id to value; every key and value comes behind a comma, of which the first is cut off.
+
+    INVARIANT: what is said of a file depends on that file alone, so one without values has no map, whatever others have.
+    """
     if not keys:
         return []
-    return [
-        _text(b',"%s":{"keys":[' % name.encode()),
-        _without_comma(_join(keys)),
-        _text(b'],"values":['),
-        _without_comma(_join(values)),
-        _text(b"]}"),
-    ]
+    joined = _join(keys)
+    text = _join(
+        [
+            _text(b',"%s":{"keys":[' % name.encode()),
+            _without_comma(joined),
+            _text(b'],"values":['),
+            _without_comma(_join(values)),
+            _text(b"]}"),
+        ]
+    )
+    if isinstance(joined, pa.Scalar):
+        return [text]
+    return [pc.if_else(pc.greater(pc.binary_length(joined), 0), text, _text(b""))]
 
 
 def _without_comma(joined: Any) -> Any:

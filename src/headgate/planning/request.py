@@ -59,6 +59,8 @@ class Veil(msgspec.Struct, frozen=True):
     """Every row that may be seen matches it. None if all rows may."""
     exact: bool = False
     """Whether every row that matches it may be seen as well; if not, it proves of no file that all of it may."""
+    by_statistics: bool = True
+    """Whether a file's statistics may prove that all of it may be seen, or only the partition that it lies in."""
     lens: str = ""
     """Names the view where the table's files are governed already: what is planned under one is nothing under another."""
 

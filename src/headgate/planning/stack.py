@@ -13,13 +13,13 @@ from functools import cached_property
 import numpy as np
 from pyiceberg.expressions import BooleanExpression, BoundPredicate
 from pyiceberg.expressions.visitors import InclusiveProjection, bind, visit
-from pyiceberg.io import FileIO
 from pyiceberg.schema import Schema
 
 from headgate.planning.columns import Array, Mask
 from headgate.planning.evaluate import Leaf, Values, column_of, evaluate, matches, may_match, must_match
 from headgate.planning.facts import Facts, facts_of, facts_of_manifests, join_facts, vector
 from headgate.planning.index import ManifestIndex, segment_key
+from headgate.planning.reader import ManifestReader
 from headgate.planning.segment import ManifestFile, Segment, live_rows
 from headgate.planning.table import PartitionColumn, Spec
 from headgate.planning.values import comparable_from_avro
@@ -115,11 +115,13 @@ class Stack:
             return by_partition
         return by_partition & evaluate(sieve.of_rows, self.count, lambda p: may_match(p, self.facts(p)))
 
-    def must_match(self, expression: BooleanExpression) -> Mask:
+    def must_match(self, expression: BooleanExpression, *, statistics: bool = True) -> Mask:
         """The files all of whose rows provably satisfy the expression, each predicate by partition or statistics."""
 
         def leaf(predicate: BoundPredicate) -> Mask:
-            proven = must_match(predicate, self.facts(predicate))
+            proven: Mask = np.zeros(self.count, bool)
+            if statistics:
+                proven = must_match(predicate, self.facts(predicate))
             for part in self.spec.spec.fields_by_source_id(column_of(predicate).field_id):
                 projected = part.transform.strict_project(part.name, predicate)
                 if projected is not None:
@@ -164,7 +166,11 @@ def project(expression: BooleanExpression, schema: Schema, spec: Spec) -> Boolea
 
 
 def stacks(
-    index: ManifestIndex, io: FileIO, spec: Spec, manifests: Sequence[ManifestFile], sieves: Sequence[Sieve]
+    index: ManifestIndex,
+    reader: ManifestReader,
+    spec: Spec,
+    manifests: Sequence[ManifestFile],
+    sieves: Sequence[Sieve],
 ) -> Iterator[Stack]:
     """Stacks of those manifests (all of one spec) that may hold matching files.
 
@@ -176,7 +182,7 @@ def stacks(
             wanted &= evaluate(sieve.of_partitions, len(chunk), _summary_leaf(index, spec, chunk))
         if wanted.any():
             chosen = _worth_reading(index, spec, chunk, wanted)
-            segments = index.segments(io, [(manifest, spec) for manifest in chosen])
+            segments = index.segments(reader, [(manifest, spec) for manifest in chosen])
             yield Stack(index, spec, tuple(segments), _stack_key(spec, chosen))
 
 

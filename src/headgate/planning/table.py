@@ -86,11 +86,11 @@ def read_table(metadata: dict[str, Any]) -> Table:
     try:
         version = metadata["format-version"]
         if version not in (1, 2, 3):
-            raise InvalidTableMetadataError(f"format version {version} is unknown")
+            raise InvalidTableMetadataError("its format version is unknown")
         schemas = {s.schema_id: s for s in map(_schema_of, metadata.get("schemas") or [metadata["schema"]])}
         current = metadata.get("current-schema-id", next(iter(schemas)))
         if current not in schemas:
-            raise InvalidTableMetadataError(f"current schema {current} is not among its schemas")
+            raise InvalidTableMetadataError("its current schema is not among its schemas")
         raw_specs = metadata.get("partition-specs")
         if not raw_specs:
             raw_specs = [{"spec-id": 0, "fields": metadata.get("partition-spec", [])}]
@@ -101,7 +101,7 @@ def read_table(metadata: dict[str, Any]) -> Table:
         refs = {name: int(ref["snapshot-id"]) for name, ref in (metadata.get("refs") or {}).items()}
         uuid = str(metadata.get("table-uuid") or metadata["location"])
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise InvalidTableMetadataError(f"{type(error).__name__} {error}") from error
+        raise InvalidTableMetadataError(f"a part is missing or malformed ({type(error).__name__})") from error
     return Table(
         uuid=uuid,
         schemas=schemas,
@@ -141,7 +141,7 @@ def _spec_of(raw: dict[str, Any], schemas: tuple[Schema, ...]) -> Spec:
         else:
             result = field.transform.result_type(source)
         if not isinstance(result, PrimitiveType):
-            raise InvalidTableMetadataError(f"partition field {field.name} is not of a primitive type")
+            raise InvalidTableMetadataError("a partition field is not of a primitive type")
         columns.append(PartitionColumn(field.field_id, field.name, field.source_id, result))
     return Spec(spec.spec_id, spec, tuple(columns))
 

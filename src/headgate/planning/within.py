@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
@@ -14,8 +14,10 @@ import pyarrow.compute as pc
 from headgate.catalogs.locations import inside, normal
 from headgate.planning.columns import Array, Mask
 from headgate.planning.errors import ForeignFileError
-from headgate.planning.index import ManifestIndex
 from headgate.planning.segment import Segment
+
+if TYPE_CHECKING:
+    from headgate.planning.index import ManifestIndex
 
 _ODD = r"//|/\.{1,2}(/|$)"
 """What could lead out of a folder again."""
@@ -28,6 +30,11 @@ class Within(msgspec.Struct, frozen=True):
     """
 
     folders: tuple[str, ...]
+
+    @classmethod
+    def of(cls, document: dict[str, Any]) -> Within:
+        """The one folder that a table's document names as its own."""
+        return cls((normal(str(document["location"])).rstrip("/"),))
 
     def check(self, path: str) -> None:
         """Refuse a manifest or manifest list that lies elsewhere."""

@@ -6,11 +6,13 @@ from headgate.catalogs import Catalog, Registry
 from headgate.catalogs.interface import holds_documents
 from headgate.catalogs.registry import CatalogDefinition, new_folder
 from headgate.decide import Authority, Node, Op, visible
+from headgate.decide.verdict import allowed
 from headgate.model.errors import AlreadyExists, IllegalArgument
 from headgate.model.objects import CatalogType, ObjectType, checked_container_name, clip
+from headgate.model.secrets import without_access, without_secrets
 from headgate.steward.containers import Containers
 from headgate.steward.kernel import Kernel
-from headgate.steward.modes import check_mode
+from headgate.steward.modes import check_mode, tells_more
 from headgate.steward.outside import Outside
 from headgate.steward.ownership import created
 from headgate.steward.permits import Permit
@@ -74,6 +76,7 @@ class Catalogs(Containers):
         record = self.load(permit)
         properties = updates.applied_to(record.properties)
         self._keeps_fixed(record, properties)
+        self.registry.check(_definition(record, properties or record.properties))
         self._open(record, properties or record.properties).test()
 
     def alter(self, permit: Permit, updates: Updates) -> ObjectRecord:
@@ -83,10 +86,25 @@ class Catalogs(Containers):
             before = objects.present(tx, permit.node.id)
             properties = updates.applied_to(before.properties)
             self._keeps_fixed(before, properties)
+            renamed = updates.name not in (None, before.name)
+            if renamed or (properties is not None and tells_more(before.properties, properties)):
+                # A catalog that goes by another name is gone by its own: who sees a part of it does neither.
+                self.kernel.demand(self.kernel.authority(), permit.identity, Op.DROP_CATALOG, permit.ref)
             if properties is not None:
+                self.registry.check(_definition(before, properties))
                 _check_storage(self._open(before, properties), properties)
             objects.alter(tx, before, name=updates.name, comment=updates.comment, properties=properties)
             return objects.present(tx, before.id)
+
+    def shown(self, permit: Permit, record: ObjectRecord) -> dict[str, str]:
+        """The properties of a catalog that the caller may see: how it is got into only if they could change it.
+
+        Who has just made it is its owner, though the authority of their permit does not know of it yet.
+        """
+        node = permit.authority.objects.get(record.id)
+        if node is None or allowed(permit.authority, permit.caller, Op.ALTER_CATALOG, node):
+            return without_secrets(record.properties)
+        return without_access(record.properties)
 
     # -- for the parts that work inside a catalog ---------------------------------------------------------------
 
@@ -133,8 +151,9 @@ class Catalogs(Containers):
         chosen = self.registry.provider(type, provider, properties)
         # Opening checks the properties before anything is kept.
         folder = new_folder(permit.ref.metalake, name)
-        opened = chosen.open(CatalogDefinition(folder, type, chosen.name, properties))
-        _check_storage(opened, properties)
+        definition = CatalogDefinition(folder, type, chosen.name, properties)
+        self.registry.check(definition)
+        _check_storage(chosen.open(definition), properties)
         return {"type": type.value, "provider": chosen.name, "folder": folder}
 
     def _keeps_fixed(self, record: ObjectRecord, properties: dict[str, str] | None) -> None:
@@ -150,14 +169,11 @@ class Catalogs(Containers):
                 )
 
     def _open(self, record: ObjectRecord, properties: dict[str, str]) -> Catalog:
-        return self.registry.open(
-            CatalogDefinition(
-                record.body["folder"],
-                catalog_type(record),
-                record.body["provider"],
-                properties,
-            )
-        )
+        return self.registry.open(_definition(record, properties))
+
+
+def _definition(record: ObjectRecord, properties: dict[str, str]) -> CatalogDefinition:
+    return CatalogDefinition(record.body["folder"], catalog_type(record), record.body["provider"], properties)
 
 
 def _check_storage(catalog: Catalog, properties: dict[str, str]) -> None:

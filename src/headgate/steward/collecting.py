@@ -19,9 +19,9 @@ from headgate.lenses.metadata import GovernedSnapshot
 from headgate.model.errors import HeadgateError
 from headgate.model.objects import clip
 from headgate.model.principals import Identity, PrincipalKind
-from headgate.planning import PlanRequest
-from headgate.planning.manifestlist import read_manifest_list
-from headgate.steward.governed import Governed, parted
+from headgate.planning import Within
+from headgate.planning.reader import ManifestReader
+from headgate.steward.governed import Governed
 from headgate.steward.kernel import Kernel
 from headgate.steward.permits import Permit
 from headgate.steward.shapes import name_of
@@ -131,8 +131,7 @@ class Collector:
         there = {s["snapshot-id"] for s in sight.metadata.get("snapshots") or []}
         needed: set[str] = set()
         for snapshot in there:
-            files = self.governed.plan(sight, PlanRequest(snapshot_id=snapshot))
-            needed |= {sight.key(source, snapshot) for source in parted(files, sight)[1]}
+            needed |= {sight.key(source, snapshot) for source in self.governed.sources(sight, snapshot)[1]}
         young = _ago(GRACE)
         gone = [key for key, (_, made) in kept.copies.items() if key not in needed and (made or "~") < young]
         past = [key for key in kept.snapshots if key[0] not in there]
@@ -157,30 +156,41 @@ class Collector:
         gone: frozenset[str],
         past: frozenset[tuple[int, str]],
     ) -> list[str]:
-        """The files in the view's folder that nothing names and that are old enough to be nobody's work."""
-        named = set(map(normal, self._named(storage, kept, gone, past)))
+        """The files of the view and of jobs on its table that nothing names and that are old enough to be nobody's work."""
+        named = set(map(normal, self._named(sight, storage, kept, gone, past)))
         oldest = datetime.now(UTC) - ORPHANED
         known = {key: _copy(body) for key, (body, _) in kept.copies.items() if key in gone}
-        forgotten = {normal(c.location) for c in known.values() if c is not None and c.location is not None}
+        forgotten = {normal(file.location) for c in known.values() if c is not None for file in c.files}
         return [
             location
             for location, written in storage.files(sight.folder)
             if normal(location) not in named
             and (normal(location) in forgotten or (written is not None and written < oldest))
+        ] + [
+            # What a job left that did not live to clear up after itself.
+            location
+            for location, written in storage.files(sight.staging)
+            if written is not None and written < oldest
         ]
 
     def _named(
-        self, storage: Storage, kept: ledger.Kept, gone: frozenset[str], past: frozenset[tuple[int, str]]
+        self,
+        sight: Sight,
+        storage: Storage,
+        kept: ledger.Kept,
+        gone: frozenset[str],
+        past: frozenset[tuple[int, str]],
     ) -> Iterable[str]:
+        reader = ManifestReader(storage.io, Within((normal(sight.folder).rstrip("/"),)))
         for key, (body, _) in kept.copies.items():
             copy = _copy(body)
-            if key not in gone and copy is not None and copy.location is not None:
-                yield copy.location
+            if key not in gone and copy is not None:
+                yield from (file.location for file in copy.files)
         for id, (body, _) in kept.snapshots.items():
             if id not in past:
                 listed = msgspec.json.decode(body, type=GovernedSnapshot).snapshot["manifest-list"]
                 yield listed
-                yield from (manifest.path for manifest in read_manifest_list(storage.io, listed))
+                yield from (manifest.path for manifest in reader.manifests(listed))
         if not past:
             yield from kept.documents.values()
 
@@ -190,7 +200,11 @@ class Collector:
 
 
 def _copy(body: bytes | None) -> GovernedCopy | None:
-    return None if body is None else msgspec.json.decode(body, type=GovernedCopy)
+    """What is known of a copy; None for one that is not made yet, or was made by an older version."""
+    try:
+        return None if body is None else msgspec.json.decode(body, type=GovernedCopy)
+    except msgspec.ValidationError:
+        return None
 
 
 def _ago(span: timedelta) -> str:

@@ -41,12 +41,21 @@ class Entries:
         comment: str | None,
         properties: dict[str, str],
         body: Body | Callable[[Write], Body] | None = None,
+        *,
+        more: tuple[Permit, ...] = (),
+        settle: Callable[[Write, int], None] | None = None,
     ) -> ObjectRecord:
-        """Add an object under the one the permit is for; who makes it owns it. A body may be worked out in the change."""
+        """Add an object under the one the permit is for; who makes it owns it. A body may be worked out in the change.
+
+        `more` are further permits that it takes, `settle` is done with the new object in the same change.
+        """
         checked_name(name, _word(self.type))
-        with self.kernel.change(permit) as tx:
+        with self.kernel.change(permit, *more) as tx:
             kept = body(tx) if callable(body) else body
-            return created(tx, permit, self.type, name, comment=comment, properties=properties, body=kept)
+            made = created(tx, permit, self.type, name, comment=comment, properties=properties, body=kept)
+            if settle is not None:
+                settle(tx, made.id)
+            return made
 
     def load(self, permit: Permit) -> ObjectRecord:
         with self.kernel.store.read() as read:

@@ -10,24 +10,26 @@ from headgate.catalogs.folders import (
     UNKNOWN,
     FileInfo,
     Folders,
+    before_placeholder,
     checked_location,
     checked_sub_path,
     filled,
     has_placeholder,
+    is_touched,
     named_locations,
-    overlap,
     placeholders,
-    real_paths,
 )
 from headgate.catalogs.locations import segment
 from headgate.decide import Op
 from headgate.model.errors import IllegalArgument, NotFound
 from headgate.model.objects import ObjectType, clip
+from headgate.model.places import within
 from headgate.steward.catalogs import Catalogs, catalog_node
 from headgate.steward.leaves import Leaves
 from headgate.steward.permits import Permit
+from headgate.steward.placing import Placing
 from headgate.steward.updates import Updates
-from headgate.store import Read, Write, objects
+from headgate.store import Read, Write, objects, places
 from headgate.store.records import ObjectRecord
 
 MANAGED, EXTERNAL = "managed", "external"
@@ -41,12 +43,18 @@ class _Places(msgspec.Struct, frozen=True):
     """Where filesets of this schema go, by name of location."""
     fallback: str | None
     """Where one goes for which nobody said anything."""
+    own: tuple[str, ...]
+    """The schema's own folders, in which whoever makes filesets may choose what is nobody's."""
+    divided: str | None
+    """What of the server's warehouse is the catalog's."""
     folders: Folders
 
 
 class Filesets(Leaves):
-    def __init__(self, catalogs: Catalogs, warehouse: str | None) -> None:
+    def __init__(self, catalogs: Catalogs, placing: Placing, warehouse: str | None) -> None:
         super().__init__(catalogs, ObjectType.FILESET, Op.LIST_FILESETS)
+        self.openings = catalogs.registry.openings
+        self.placing = placing
         self.warehouse = None if warehouse is None else checked_location(warehouse) + "/filesets"
 
     def add(
@@ -62,8 +70,11 @@ class Filesets(Leaves):
         kind = type.lower()
         if kind not in (MANAGED, EXTERNAL):
             raise IllegalArgument(f"'{clip(type)}' is not a type of fileset", hint="use managed or external")
-        places = self._places(permit)
-        chosen = self._locations(places, kind, name, locations, properties)
+        where = self._places(permit)
+        chosen = self._locations(where, kind, name, locations, properties)
+        for key, place in chosen.items():
+            if is_touched(place):
+                self.openings.check_place(f"the storage location '{clip(key)}'", place)
         default = properties.get(DEFAULT_NAME) or (UNKNOWN if UNKNOWN in chosen else next(iter(chosen)))
         if default not in chosen:
             raise IllegalArgument(
@@ -74,20 +85,29 @@ class Filesets(Leaves):
             raise IllegalArgument(
                 "a fileset with several locations needs a default", hint=f"set the property {DEFAULT_NAME}"
             )
+        more = self._named(permit, where, chosen, locations)
         made: list[str] = []
 
         def body(tx: Write) -> dict[str, Any]:
-            served = [place for place in chosen.values() if places.folders.path(place) is not None]
-            _stand_alone(tx, served)
+            served = [place for place in chosen.values() if where.folders.path(place) is not None]
+            for place in chosen.values():
+                if not more or places.dropped_at(tx, place) is None:
+                    places.check(tx, 0, catalog_node(permit).id, place)
             if kind == MANAGED:
-                made.extend(place for place in served if places.folders.make(place))
+                made.extend(place for place in served if where.folders.make(place))
             return {"type": kind, "locations": chosen, "served": served, "made": made}
 
+        def settle(tx: Write, id: int) -> None:
+            if more:
+                self.placing.bring_back(tx, permit, id, list(chosen.values()))
+            places.claim(tx, id, chosen.values())
+
         try:
-            return self.create(permit, name, comment, {**properties, DEFAULT_NAME: default}, body)
+            full = {**properties, DEFAULT_NAME: default}
+            return self.create(permit, name, comment, full, body, more=more, settle=settle)
         except BaseException:
             for place in made:
-                places.folders.remove(place)
+                where.folders.remove(place)
             raise
 
     def change(self, permit: Permit, updates: Updates) -> ObjectRecord:
@@ -98,10 +118,17 @@ class Filesets(Leaves):
 
     def discard(self, permit: Permit) -> None:
         """Drop a fileset, and the folders that were made for it with all they hold."""
-        places = self._places(permit)
+        where = self._places(permit)
         gone = self.drop(permit)
         for place in gone.body["made"]:
-            places.folders.remove(place)
+            where.folders.remove(place)
+        # INVARIANT: only now, so nobody gets a place in which files of the former fileset still lie.
+        with self.kernel.store.write("headgate", "purge") as tx:
+            places.release(tx, gone.id, gone.body["made"])
+
+    def load(self, permit: Permit) -> ObjectRecord:
+        places.check_uncontested(self.kernel.store, permit.node.id)
+        return super().load(permit)
 
     def location(self, permit: Permit, sub_path: str, name: str | None) -> str:
         """Where a path inside a fileset lies."""
@@ -111,7 +138,9 @@ class Filesets(Leaves):
         """What lies in a folder of a fileset."""
         record = self.load(permit)
         location = self._location(record, name)
-        folders = self._places(permit).folders if location in record.body["served"] else Folders(())
+        folders = (
+            self._places(permit).folders if location in record.body["served"] else Folders((), self.openings)
+        )
         return folders.files(location, checked_sub_path(sub_path))
 
     # -- inside -------------------------------------------------------------------------------------------------
@@ -138,36 +167,59 @@ class Filesets(Leaves):
             for key, place in declared.items()
         }
         above.update(named_locations(schema.properties))
-        roots = [checked_location(_before_placeholder(place)) for place in declared.values()]
-        fallback = None
+        roots = [checked_location(before_placeholder(place)) for place in declared.values()]
+        own = [
+            checked_location(f"{place.rstrip('/')}/{schema_name}")
+            for place in declared.values()
+            if not has_placeholder(place)
+        ]
+        fallback = divided = None
         if self.warehouse is not None:
             roots.append(self.warehouse)
-            tree = "/".join(segment(part) for part in (permit.ref.metalake, catalog.name, schema_name))
+            divided = f"{self.warehouse}/{segment(permit.ref.metalake)}/{segment(catalog.name)}"
+            own.append(f"{divided}/{segment(schema_name)}")
             # A folder that no other fileset ever had: one that is dropped and made again does not find old files.
-            fallback = f"{self.warehouse}/{tree}/{{{{fileset}}}}-{secrets.token_hex(4)}"
-        return _Places(words, above, fallback, Folders(roots))
+            fallback = f"{own[-1]}/{{{{fileset}}}}-{secrets.token_hex(4)}"
+        return _Places(words, above, fallback, tuple(own), divided, Folders(roots, self.openings))
+
+    def _named(
+        self, permit: Permit, where: _Places, chosen: dict[str, str], given: dict[str, str]
+    ) -> tuple[Permit, ...]:
+        """The further permits that the locations of a new fileset take; none where catalog or server chose them."""
+        own = [places.canonical(folder) for folder in where.own]
+        declared = [places.canonical(f"file://{root}") for root in where.folders.roots]
+        more: tuple[Permit, ...] = ()
+        for key, location in chosen.items():
+            place = places.canonical(location)
+            free = any(within(place, folder) and place != folder for folder in own)
+            named_above = key not in given and any(within(place, root) for root in declared)
+            # One that holds files already is somebody's, whether or not it is known whose.
+            if not (free or named_above) or where.folders.holds_files(location):
+                more = (self.placing.owner(permit),)
+            self.placing.check_reserved(location, where.divided)
+        return more
 
     def _schema(self, read: Read, permit: Permit) -> ObjectRecord:
         ids = [id for id, _ in permit.node.chain if permit.authority.objects[id].type is ObjectType.SCHEMA]
         return objects.present(read, ids[-1])
 
     def _locations(
-        self, places: _Places, kind: str, name: str, given: dict[str, str], properties: dict[str, str]
+        self, where: _Places, kind: str, name: str, given: dict[str, str], properties: dict[str, str]
     ) -> dict[str, str]:
         if not all(key.strip() and place.strip() for key, place in given.items()):
             raise IllegalArgument("a storage location and its name must not be blank")
         if kind == EXTERNAL and not given:
             raise IllegalArgument("an external fileset needs a storage location")
-        above = places.above
-        if not given and not above and places.fallback is not None:
-            above = {UNKNOWN: places.fallback}
+        above = where.above
+        if not given and not above and where.fallback is not None:
+            above = {UNKNOWN: where.fallback}
         if not given and not above:
             raise IllegalArgument(
                 "the fileset has no storage location",
                 hint="give one, or set the property 'location' of its schema or catalog",
             )
         folder = segment(name)
-        words = {**placeholders(properties), **places.words, "fileset": folder}
+        words = {**placeholders(properties), **where.words, "fileset": folder}
         chosen: dict[str, str] = {}
         for key in sorted({*above, *given}):
             place = given.get(key) or above[key]
@@ -175,20 +227,3 @@ class Filesets(Leaves):
                 place = f"{place.rstrip('/')}/{folder}"
             chosen[key] = checked_location(filled(place, words))
         return chosen
-
-
-def _stand_alone(tx: Write, served: list[str]) -> None:
-    """INVARIANT: no two filesets share a folder that this server touches, so rights to one are no rights to another."""
-    mine = real_paths(served)
-    if not mine:
-        return
-    taken = real_paths(place for body in objects.bodies(tx, ObjectType.FILESET) for place in body["served"])
-    if any(overlap(path, other) for path in mine for other in taken):
-        raise IllegalArgument(
-            "the storage location overlaps with that of another fileset", hint="choose another folder"
-        )
-
-
-def _before_placeholder(place: str) -> str:
-    """The fixed beginning of a location, up to the last whole folder before a placeholder."""
-    return place.split("{{", 1)[0].rsplit("/", 1)[0] if has_placeholder(place) else place

@@ -29,14 +29,18 @@ class Finding(msgspec.Struct, frozen=True):
     extra: int
     exists: bool
     holds: bool
+    partly: Node | None = None
+    """The table that the caller sees only a part of, where the operation changes it."""
 
     @property
     def allowed(self) -> bool:
-        return self.holds and self.exists
+        return self.holds and self.exists and self.partly is None
 
     def explanation(self) -> Explanation:
         """Why, in full."""
         told = explain(self.authority, self.caller, self.op, self.node, self.extra, asked=self.ref)
+        if self.partly is not None:
+            return msgspec.structs.replace(told, allowed=False, summary=_in_part(self, self.partly))
         if self.holds and not self.exists:
             return msgspec.structs.replace(
                 told, allowed=False, summary=f"{self.ref.type} '{clip(self.ref.full_name)}' does not exist"
@@ -49,6 +53,13 @@ class Refused(Forbidden):
 
     def __init__(self, finding: Finding) -> None:
         self.finding = finding
+        if finding.partly is not None:
+            super().__init__(
+                _in_part(finding, finding.partly),
+                hint="ask its owner to show you all of it, or let somebody who sees all of it do this",
+                about=finding.ref.type,
+            )
+            return
         what = finding.op.name.lower().replace("_", " ")
         super().__init__(
             f"User '{clip(finding.identity.user)}' is not authorized to perform operation '{what}' on metadata "
@@ -56,6 +67,15 @@ class Refused(Forbidden):
             hint=_why_not(finding),
             about=finding.ref.type,
         )
+
+
+class Widens(Forbidden):
+    """A change that would show its actor more than they see now, or that decides whom policies of others are for."""
+
+
+def _in_part(finding: Finding, table: Node) -> str:
+    named = clip(finding.authority.ref(table).full_name)
+    return f"table '{named}' cannot be changed by someone who sees only a part of it"
 
 
 def _why_not(finding: Finding) -> str:

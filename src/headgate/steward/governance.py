@@ -1,13 +1,15 @@
 """Policies of Headgate's own: read, checked against the tables they are on, and written all together or not at all."""
 
-from collections.abc import Iterable, Mapping, Sequence
+import datetime as dt
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, Literal
 
 import msgspec
 
-from headgate.decide import Authority, Node, Op
+from headgate.decide import Authority, Node, Op, allowed
 from headgate.decide.clauses import Clause, known_tags, rules_of
+from headgate.decide.lens import fresh
 from headgate.decide.operations import LOADS
 from headgate.decide.rules import ready
 from headgate.language.bind import resolve
@@ -16,15 +18,17 @@ from headgate.language.content import read as read_content
 from headgate.language.documents import load_all
 from headgate.language.errors import LanguageError
 from headgate.language.export import part
+from headgate.language.masks.mask import Mask
 from headgate.language.policy import Policy
 from headgate.model.changes import Change as Journaled
-from headgate.model.changes import LabelSet, ObjectPut, PolicySet
+from headgate.model.changes import LabelSet, ObjectPut, OwnerSet, PolicySet
 from headgate.model.errors import AlreadyExists, Forbidden, IllegalArgument, NotFound
 from headgate.model.objects import ObjectRef, ObjectType, checked_name, clip
-from headgate.model.principals import Identity
+from headgate.model.principals import Identity, PrincipalKind
 from headgate.model.privileges import Privilege
 from headgate.steward.findings import examine
 from headgate.steward.kernel import Kernel
+from headgate.steward.mask_keys import take
 from headgate.steward.ownership import created
 from headgate.steward.permits import Permit
 from headgate.steward.shapes import Shapes, tables_below
@@ -130,8 +134,11 @@ class Governance:
             found += [Edit("removed", name, one, None) for name, one in present.items() if name not in named]
         return sorted(found, key=lambda edit: edit.name)
 
-    def hypothetical(self, authority: Authority, metalake: Node, edits: Iterable[Edit]) -> Authority:
-        """The authority as it would be with these edits made; new policies have ids below zero."""
+    def hypothetical(
+        self, authority: Authority, metalake: Node, edits: Iterable[Edit], identity: Identity
+    ) -> Authority:
+        """The authority as it would be had this identity made these edits; new policies have ids below zero."""
+        author = authority.caller(identity, metalake.id).member
         changes: list[Journaled] = []
         for number, edit in enumerate(edits, 1):
             id = edit.id or -number
@@ -143,8 +150,11 @@ class Governance:
                 continue
             if edit.id is None:
                 changes.append(ObjectPut(id, metalake.id, ObjectType.POLICY, edit.name))
+                changes.append(OwnerSet(id, author))
             document = kept.document_of({"content": content_of(edit.after)})
-            changes.append(PolicySet(id, document, edit.after.enabled))
+            before_it = authority.policies.get(id)
+            authors = {*(() if before_it is None else before_it.authors), identity.user}
+            changes.append(PolicySet(id, document, edit.after.enabled, tuple(sorted(authors))))
             changes.append(LabelSet(id, self.target(authority, edit.after).id, 0, None, True))
         return authority.applied(changes, authority.revision)
 
@@ -159,12 +169,12 @@ class Governance:
 
     # -- checking -------------------------------------------------------------------------------------------------
 
-    def check(self, authority: Authority, metalake: Node, edits: Sequence[Edit]) -> None:
-        """Refuse policies that could not be evaluated: on any table below what they are on, as it is now."""
+    def check(self, authority: Authority, metalake: Node, edits: Sequence[Edit], identity: Identity) -> None:
+        """Refuse policies that could not be evaluated, or overrule others: on any table below, as it is now."""
         enabled = [
             msgspec.structs.replace(e, after=_enabled(e.after)) if e.after is not None else e for e in edits
         ]
-        supposed = self.hypothetical(authority, metalake, enabled)
+        supposed = self.hypothetical(authority, metalake, enabled, identity)
         attributes = {
             name for m in authority.members.values() if m.metalake == metalake.id for name in m.attributes
         }
@@ -172,31 +182,52 @@ class Governance:
             if edit.after is None:
                 continue
             _check_words(edit.after, known_tags(authority, metalake.id), attributes)
+            _check_people(authority, metalake, edit.after)
             target = self.target(authority, edit.after)
             if target.type is ObjectType.TABLE:
-                self._check_names(authority, target, edit.after)
+                self._check_names(authority, target, edit.after, identity)
             for table in tables_below(supposed, target):
-                self._check_table(supposed, table, edit.id or -number, edit.after)
+                self._check_table(supposed, table, edit.id or -number, edit.after, identity)
 
-    def _check_names(self, authority: Authority, table: Node, policy: Policy) -> None:
+    def _check_names(self, authority: Authority, table: Node, policy: Policy, identity: Identity) -> None:
+        """Refuse names that the table does not have, as far as its author sees its columns."""
         shape = self.shapes.of(authority, table)
         if shape is None:
             return
+        caller = authority.caller(identity, table.metalake)
+        lens = fresh(authority, caller, table, shape, dt.datetime.now(dt.UTC)).lens
+        seen = shape.schema if lens is None else lens.shown(shape.schema)
         for path in sorted(ready(policy).named):
             if shape.ids(path) == ():
                 try:
-                    resolve(path, shape.schema, {})
+                    resolve(path, seen, {})
                 except LanguageError as error:
                     raise _wrong(policy, error.message, error.fix) from None
 
-    def _check_table(self, supposed: Authority, table: Node, id: int, policy: Policy) -> None:
+    def _check_table(
+        self, supposed: Authority, table: Node, id: int, policy: Policy, identity: Identity
+    ) -> None:
         shape = self.shapes.of(supposed, table)
         clauses = () if shape is None else rules_of(supposed, table, shape).clauses
+        caller = supposed.caller(identity, table.metalake)
+        known = allowed(supposed, caller, Op.LOAD_TABLE, table)
+        where = f"table '{supposed.ref(table).full_name}'" if known else "a table below what it is on"
         for clause in clauses:
             problem = problem_of(clause) if clause.id == id else None
             if problem is not None:
-                where = supposed.ref(table).full_name
-                raise _wrong(policy, f"cannot be evaluated on table '{where}'", problem)
+                raise _wrong(policy, f"cannot be evaluated on {where}", problem)
+        for upper, lower in unlifted(clauses):
+            if id in (upper.id, lower.id):
+                other = lower if upper.id == id else upper
+                node = supposed.objects.get(other.id)
+                seen = node is not None and allowed(supposed, caller, Op.LOAD_POLICY, node)
+                named = f"policy '{clip(other.name)}'" if seen else "another policy"
+                verb = "would overrule" if upper.id == id else "would yield to"
+                raise Forbidden(
+                    f"policy '{clip(policy.name)}' {verb} the mask of {named} on {where}",
+                    hint="a mask yields only to a policy whose owner may change the one that yields",
+                    about=ObjectType.POLICY,
+                )
 
     # -- writing --------------------------------------------------------------------------------------------------
 
@@ -206,12 +237,40 @@ class Governance:
         """Make the policies of a metalake those of the documents, all of it or nothing."""
         authority = self.kernel.authority(at_least)
         top = self._top(identity, metalake, authority)
-        edits = self.edits(authority, top, self.read(top, files), whole=files.whole)
+        wanted = self.read(top, files)
+        self._may_compare(identity, authority, top, wanted, whole=files.whole)
+        edits = self.edits(authority, top, wanted, whole=files.whole)
         self.write(identity, metalake, authority, edits)
         return edits
 
     def _top(self, identity: Identity, metalake: ObjectRef, authority: Authority) -> Node:
-        return self.kernel.permit(identity, Op.LOAD_METALAKE, metalake, at=authority).node
+        """The metalake, for somebody who may make policies in it or change one that is there.
+
+        INVARIANT: asked before anything is read or looked up, so the answer tells others nothing but that they may not.
+        """
+        node = self.kernel.permit(identity, Op.LOAD_METALAKE, metalake, at=authority).node
+        caller = authority.caller(identity, node.id)
+        mine = authority.children_of(node.id, ObjectType.POLICY)
+        if any(allowed(authority, caller, Op.ALTER_POLICY, policy) for policy in mine):
+            return node
+        return self.kernel.permit(identity, Op.CREATE_POLICY, metalake, at=authority).node
+
+    def _may_compare(
+        self, identity: Identity, authority: Authority, top: Node, wanted: Iterable[Policy], *, whole: bool
+    ) -> None:
+        """Refuse, before anything is compared, what is about policies that the caller may not see."""
+        caller = authority.caller(identity, top.id)
+        named = {policy.name for policy in wanted}
+        for policy in authority.children_of(top.id, ObjectType.POLICY):
+            if policy.name in named or (whole and policy.id in authority.policies):
+                if allowed(authority, caller, Op.LOAD_POLICY, policy):
+                    continue
+                what = "the documents name" if policy.name in named else "there are"
+                raise Forbidden(
+                    f"{what} policies that User '{clip(identity.user)}' may not see",
+                    hint="send the policies that are yours, and not as the whole",
+                    about=ObjectType.POLICY,
+                )
 
     def write(
         self, identity: Identity, metalake: ObjectRef, authority: Authority, edits: Sequence[Edit]
@@ -224,16 +283,14 @@ class Governance:
         assert top is not None
         for edit in edits:
             if edit.after is not None:
-                ref = ref_of(edit.after.on)
-                self.target(authority, edit.after)
-                self.kernel.permit(identity, LOADS[ref.type], ref, at=authority)
                 self._may_restrict(identity, authority, edit.after)
-        self.check(authority, top, edits)
+        self.check(authority, top, edits, identity)
         with self.kernel.change(*permits) as tx:
             now = self.kernel.authority()
             for edit, permit in zip(edits, permits, strict=True):
                 if edit.after is not None:
                     self._may_restrict(identity, now, edit.after)
+                    take(tx, now, identity, top.id, ready(edit.after).keys, edit.id)
                 self._make(tx, now, permit, edit)
 
     def _permit(self, identity: Identity, metalake: ObjectRef, authority: Authority, edit: Edit) -> Permit:
@@ -246,8 +303,12 @@ class Governance:
     def _may_restrict(self, identity: Identity, authority: Authority, policy: Policy) -> None:
         """Who puts a policy on an object must see the object, and own it, something above it, or hold APPLY_POLICY."""
         ref = ref_of(policy.on)
-        self.target(authority, policy)
-        self.kernel.demand(authority, identity, LOADS[ref.type], ref)
+        try:
+            self.kernel.demand(authority, identity, LOADS[ref.type], ref)
+        except NotFound:
+            # Only who would see it if it were there is told that it is not.
+            self.target(authority, policy)
+            raise
         if examine(authority, identity, Privilege.APPLY_POLICY, ref).allowed:
             return
         if not examine(authority, identity, Op.SET_OWNER, ref).allowed:
@@ -319,6 +380,9 @@ class Governance:
         """Enable or disable a policy."""
         with self.kernel.change(permit) as tx:
             before = objects.present(tx, permit.node.id)
+            authority = self.kernel.authority()
+            if enabled and on_of(authority, before.id) is not None:
+                self._may_restrict(permit.identity, authority, self._stored(authority, before).policy)
             if before.body["enabled"] != enabled:
                 objects.alter(tx, before, body={**before.body, "enabled": enabled})
                 self._say(tx, before.id, "enable" if enabled else "disable")
@@ -394,6 +458,34 @@ def written(on: tuple[str, ...]) -> str:
     return ".".join(part(name) for name in on)
 
 
+def unlifted(clauses: Sequence[Clause]) -> Iterator[tuple[Clause, Clause]]:
+    """Pairs of policies whose masks meet on a column for somebody, of which the first may not overrule the second."""
+    masks = [(clause, found) for clause in clauses if (found := _masks(clause))]
+    for upper, above in masks:
+        for lower, below in masks:
+            if upper.parsed.policy.priority <= lower.parsed.policy.priority or _apart(upper, lower):
+                continue
+            meet = any(a.text != b.text and a.column.field_id in b.column.ids for a in above for b in below)
+            if meet and not upper.standing.lifts(lower.standing):
+                yield upper, lower
+
+
+def _masks(clause: Clause) -> tuple[Mask, ...]:
+    every = tuple((alias, tuple(id for id, _ in columns)) for alias, columns in clause.aliases)
+    return () if clause.problem is not None else clause.bound(every).masks
+
+
+def _apart(one: Clause, other: Clause) -> bool:
+    """Whether two policies can never bind the same person: by name, or because the one is excepted from the other."""
+    to, others = one.parsed.to, other.parsed.to
+    for mine, theirs in ((to, other.parsed.except_), (others, one.parsed.except_)):
+        within = mine.users <= theirs.users and mine.groups <= theirs.groups and not mine.roles
+        if within and not mine.everyone and (mine.users or mine.groups):
+            return True
+    named = to.everyone or others.everyone or to.groups or others.groups or to.roles or others.roles
+    return not named and to.users.isdisjoint(others.users)
+
+
 def problem_of(clause: Clause) -> str | None:
     """Why a clause cannot be evaluated on its table, whoever asks."""
     if clause.problem is not None:
@@ -423,6 +515,24 @@ def _check_words(policy: Policy, tags: frozenset[str], attributes: set[str]) -> 
             raise _wrong(
                 policy, f"asks for principal.{clip(fact.key)}, which nobody has", "set it for a user first"
             )
+
+
+def _check_people(authority: Authority, metalake: Node, policy: Policy) -> None:
+    """Refuse users, groups and roles that the metalake does not have: nobody could say whom the policy is for."""
+    read = ready(policy)
+    members = frozenset(fact.key for fact in read.facts if fact.kind == "member")
+    for kind, names in (
+        (PrincipalKind.USER, read.to.users | read.except_.users),
+        (PrincipalKind.GROUP, read.to.groups | read.except_.groups | members),
+    ):
+        for name in sorted(names):
+            if authority.member(metalake.id, kind, name) is None:
+                raise _wrong(
+                    policy, f"names {kind} '{clip(name)}', which does not exist", f"add the {kind} first"
+                )
+    for name in sorted(read.to.roles | read.except_.roles):
+        if authority.child(metalake.id, ObjectType.ROLE, name) is None:
+            raise _wrong(policy, f"names role '{clip(name)}', which does not exist", "create the role first")
 
 
 def _wrong(policy: Policy, what: str, next: str) -> IllegalArgument:

@@ -5,30 +5,49 @@ Nothing here waits and nothing here runs Spark: what is missing is asked for in 
 
 import hashlib
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 import msgspec
+import structlog
+from pyiceberg.io import FileIO
 
 from headgate import planning
 from headgate.catalogs.interface import Document
-from headgate.lenses.copies import GovernedCopy, SourceFile
+from headgate.lenses.arrangement import sources_of
+from headgate.lenses.copies import Arrangement, GovernedCopy, Source, by_source
+from headgate.lenses.memory import MemoryFiles
 from headgate.lenses.metadata import (
     GovernedSnapshot,
     govern_snapshot,
     governed_document,
     write_governed_document,
 )
-from headgate.model.errors import Damaged, Unavailable
-from headgate.model.objects import ObjectType, clip
+from headgate.lenses.outline import governed_specs
+from headgate.model.errors import (
+    Conflict,
+    ConnectionFailed,
+    Damaged,
+    Forbidden,
+    IllegalArgument,
+    NotFound,
+    Unavailable,
+)
+from headgate.model.objects import ObjectType
 from headgate.model.principals import Identity
-from headgate.planning import ManifestIndex, Plan, PlanRequest
+from headgate.planning import Chooser, ManifestIndex, Plan, PlanRequest, Veil, restricted_chooser
 from headgate.planning.fingerprints import fingerprints
+from headgate.planning.plan import PlannedFile
+from headgate.steward.modes import OFF, STATISTICS
 from headgate.steward.planned import told
 from headgate.steward.sights import Sight
-from headgate.store import Store, given_files, ledger
+from headgate.store import Store, given_files, keys, ledger
 from headgate.store.database import now, stored_time
+
+log = structlog.get_logger("headgate.lenses")
 
 Json = dict[str, Any]
 
@@ -39,12 +58,15 @@ _REMEMBERED: Final = 600.0
 
 
 class NotReady(Unavailable):
-    """Copies are being made; asking again later is all there is to do."""
+    """Copies are being made; asking again later is all there is to do.
+
+    INVARIANT: its text is always the same. How many copies are missing tells of files that hold nothing for the reader.
+    """
 
     def __init__(self, missing: int) -> None:
         super().__init__(
-            f"what you may see of this table is being made ready ({missing} files to go)",
-            hint="ask again in a moment; 'headgate lens status' shows how far it is",
+            "what you may see of this table is being made ready",
+            hint="ask again in a moment; 'headgate lens status' shows whether it is ready",
             about=ObjectType.TABLE,
         )
         self.missing = missing
@@ -67,39 +89,94 @@ class Governed:
 
     # -- asked by readers ---------------------------------------------------------------------------------------
 
-    def document(self, sight: Sight, reader: Identity | None, also: Sequence[int] = ()) -> Document:
-        """The governed document of a table over its current snapshot, or NotReady.
-
-        `also` are further snapshots that it shall be able to show. Without a reader it is made ahead of time.
-        """
+    def document(self, sight: Sight, reader: Identity | None) -> Document:
+        """The governed document of a table over its current snapshot, or NotReady. Without a reader it is made ahead of time."""
         self._used(sight, reader)
-        ready = ledger.snapshots(self.store, sight.object, sight.view, sight.shape)
         current = sight.metadata.get("current-snapshot-id")
-        missing = 0
-        for snapshot in dict.fromkeys((*also, *([] if current in (None, -1) else [current]))):
-            if snapshot not in ready:
-                try:
-                    ready[snapshot] = self._govern(sight, snapshot, reader)
-                except NotReady as waiting:
-                    # All of them are asked for before anybody waits for the first.
-                    missing += waiting.missing
-        if missing:
-            raise NotReady(missing)
+        ready = ledger.snapshots(self.store, sight.object, sight.view, sight.shape)
+        if current not in (None, -1) and current not in ready:
+            ready[current] = self._govern(sight, current, reader)
         return self._document(sight, ready)
+
+    def govern(self, sight: Sight, snapshot: int, reader: Identity) -> Json:
+        """The governed document with the governed manifests of a snapshot, or NotReady."""
+        if not self.is_ready(sight, snapshot):
+            self._govern(sight, snapshot, reader)
+        return self.withheld(sight, reader).metadata
 
     def withheld(self, sight: Sight, reader: Identity) -> Document:
         """The governed document with as many snapshots as are ready; the others can only be planned by the server."""
+        return self.shown(sight, reader)[0]
+
+    def shown(self, sight: Sight, reader: Identity) -> tuple[Document, frozenset[int]]:
+        """The governed document, and the snapshots whose governed manifests are ready."""
         self._used(sight, reader)
-        return self._document(sight, ledger.snapshots(self.store, sight.object, sight.view, sight.shape))
+        ready = ledger.snapshots(self.store, sight.object, sight.view, sight.shape)
+        return self._document(sight, ready), frozenset(ready)
 
     def is_ready(self, sight: Sight, snapshot: int | None) -> bool:
         """Whether the governed manifests of a snapshot are there."""
         return snapshot in ledger.snapshots(self.store, sight.object, sight.view, sight.shape)
 
+    def plan_some(self, sight: Sight, shown: Json, request: PlanRequest, reader: Identity) -> Plan:
+        """Plan over governed manifests of only those files that the request's filter may choose, or NotReady.
+
+        INVARIANT: the plan is the same as over all governed files of the snapshot, because a file is left out only if its
+        governed file would be. What the filter chooses decides which copies are made, never what is answered.
+        `shown` is the governed document.
+        """
+        with _concealed(sight):
+            chosen = self._candidates(sight, request, self.chooser(sight, shown, request))
+            files = list(self._with_merged(sight, request, chosen).files())
+            # Between snapshots even files that conform are copied: credentials name files of single snapshots.
+            between = request.start_snapshot_id is not None
+            originals, sources = parted(files, sight, copy_all=between)
+            wanted = frozenset(file.path for file in chosen.files())
+            sources = [source for source in sources if not wanted.isdisjoint(source.paths)]
+            copies = self._copies_by_snapshot(sight, chosen, files, sources, reader)
+            named = [file for file in files if file.path in copies or file.path in wanted]
+            memory = MemoryFiles()
+            snapshots = [
+                govern_snapshot(
+                    sight.adapter.storage,
+                    sight.metadata,
+                    snapshot,
+                    outline=sight.sql.outline,
+                    copies={path: copies[path] for path in of_it.paths if path in copies},
+                    originals=frozenset(originals).intersection(of_it.paths),
+                    folder=sight.folder,
+                    into=memory,
+                    manifests=of_it.manifests,
+                )
+                for snapshot, of_it in _by_snapshot(sight.metadata, chosen, named).items()
+            ]
+        document = governed_document(sight.metadata, snapshots, sight.sql.outline, sight.folder)
+        # Nothing of it is kept: whoever asks again may see other files.
+        made = self._plan_governed(sight, document, request, memory, ManifestIndex(threads=1))
+        if originals:
+            self.gave(sight, sorted({file.path for file in made.files()}.intersection(originals)))
+        return made
+
+    def plan_governed(self, sight: Sight, document: Json, request: PlanRequest) -> Plan:
+        """Plan over the governed manifests that a governed document names, with their files' own statistics."""
+        return self._plan_governed(sight, document, request, sight.adapter.storage.io, self.index)
+
+    def chooser(self, sight: Sight, shown: Json, request: PlanRequest) -> Chooser:
+        """What the filter of a request may choose files by, as the catalog says."""
+        outline, lazy = sight.sql.outline, sight.lazy
+        visible = governed_specs(sight.metadata, outline).visible
+        return restricted_chooser(
+            shown,
+            msgspec.structs.replace(request, filter=None) if lazy == OFF else request,
+            blind=outline.blind,
+            specs=visible,
+            statistics=lazy == STATISTICS,
+        )
+
     def copies(
-        self, sight: Sight, snapshot: int, sources: Sequence[SourceFile], reader: Identity | None
+        self, sight: Sight, snapshot: int, sources: Sequence[Source], reader: Identity | None
     ) -> dict[str, GovernedCopy]:
-        """The copies of these files by the path of their source. NotReady if some are still to be made.
+        """The copies of these sources by the paths of their files. NotReady if some are still to be made.
 
         INVARIANT: answers all of them or none, so no reader ever takes the rows of some files for all there are.
         """
@@ -110,16 +187,12 @@ class Governed:
         for key, entry in known.items():
             if entry.state == ledger.MADE and entry.body is not None:
                 copy = msgspec.json.decode(entry.body, type=GovernedCopy)
-                if copy.location is None or copy.fits(sight.sql.outline.schema):
+                if copy.fits(sight.sql.outline.schema):
                     made[key] = copy
                 else:
                     unfit.append(key)
             elif entry.cooling:
-                raise Damaged(
-                    "what you may see of this table could not be made",
-                    hint=f"{clip(entry.reason or 'no reason is known', 300)}; it is tried again in a minute",
-                    about=ObjectType.TABLE,
-                )
+                raise _damaged()
         missing = [key for key in keys if key not in made]
         if missing:
             if unfit:
@@ -128,7 +201,7 @@ class Governed:
             wanted = (ledger.Wanted(key, msgspec.json.encode(keys[key])) for key in missing)
             ledger.want(self.store, sight.object, sight.view, snapshot, sight.source, wanted)
             raise NotReady(len(missing))
-        return {copy.source.path: copy for copy in made.values()}
+        return by_source(made.values())
 
     def originals(self, sight: Sight) -> tuple[str, ...]:
         """The files of the table itself that readers of the view are told of: of its current snapshot, and of those
@@ -139,11 +212,11 @@ class Governed:
             found.update(msgspec.json.decode(names, type=_Names).originals)
         current = sight.metadata.get("current-snapshot-id")
         if current not in (None, -1) and current not in named:
-            found.update(parted(self.plan(sight, PlanRequest()), sight)[0])
+            found.update(self.sources(sight, current)[0])
         return tuple(sorted(found))
 
     def plan(self, sight: Sight, request: PlanRequest) -> Plan:
-        """The files of the table itself that a request needs and the view lets anything through of."""
+        """The files of the table itself that a request needs and the view lets anything through of: for trusted engines."""
         with told():
             return planning.plan(
                 sight.metadata,
@@ -154,6 +227,11 @@ class Governed:
                 within=sight.within,
             )
 
+    def sources(self, sight: Sight, snapshot: int) -> tuple[list[str], list[Source]]:
+        """The files of a snapshot that may be given as they are, and those of which only copies may."""
+        with _concealed(sight):
+            return parted(self._candidates(sight, PlanRequest(snapshot_id=snapshot)).files(), sight)
+
     def gave(self, sight: Sight, originals: Sequence[str]) -> None:
         """Keep which of the table's own files readers of a view are given, for who compares reads with it later."""
         if originals:
@@ -163,20 +241,20 @@ class Governed:
 
     def _govern(self, sight: Sight, snapshot: int, reader: Identity | None) -> bytes:
         """Write the governed manifests of a snapshot whose copies are all there."""
-        files = self.plan(sight, PlanRequest(snapshot_id=snapshot))
-        originals, sources = parted(files, sight)
+        originals, sources = self.sources(sight, snapshot)
         copies = self.copies(sight, snapshot, sources, reader)
-        governed = govern_snapshot(
-            sight.adapter.storage,
-            sight.metadata,
-            snapshot,
-            outline=sight.sql.outline,
-            copies=copies,
-            originals=frozenset(originals),
-            folder=sight.folder,
-        )
+        with _concealed(sight):
+            governed = govern_snapshot(
+                sight.adapter.storage,
+                sight.metadata,
+                snapshot,
+                outline=sight.sql.outline,
+                copies=copies,
+                originals=frozenset(originals),
+                folder=sight.folder,
+            )
         self.gave(sight, originals)
-        names = _Names(sorted(c.key for c in copies.values()), sorted(originals))
+        names = _Names(sorted({c.key for c in copies.values()}), sorted(originals))
         return ledger.keep_snapshot(
             self.store,
             sight.object,
@@ -186,6 +264,63 @@ class Governed:
             msgspec.json.encode(governed),
             msgspec.json.encode(names),
         )
+
+    def _copies_by_snapshot(
+        self,
+        sight: Sight,
+        chosen: Plan,
+        files: Sequence[PlannedFile],
+        sources: Sequence[Source],
+        reader: Identity,
+    ) -> dict[str, GovernedCopy]:
+        """The copies of a request's sources: out of the snapshot that is scanned or, between two, out of the one that
+        appended the source. In a later one its files may be gone, or have deletes that are none of the source's."""
+        if chosen.snapshot_id is None:
+            return {}
+        if chosen.request.start_snapshot_id is None:
+            return self.copies(sight, chosen.snapshot_id, sources, reader)
+        appended = {file.path: file.snapshot for file in files}
+        by_snapshot: dict[int, list[Source]] = {}
+        for source in sources:
+            by_snapshot.setdefault(appended[source.paths[0]], []).append(source)
+        made: dict[str, GovernedCopy] = {}
+        missing = 0
+        for snapshot, of_it in by_snapshot.items():
+            try:
+                made |= self.copies(sight, snapshot, of_it, reader)
+            except NotReady as waiting:
+                missing += waiting.missing
+        if missing:
+            raise NotReady(missing)
+        return made
+
+    def _with_merged(self, sight: Sight, request: PlanRequest, chosen: Plan) -> Plan:
+        """What copies of chosen files are made of: merged ones of all that a commit added, whatever was chosen of it."""
+        return self._candidates(sight, request) if sight.arrangement is Arrangement.MERGED else chosen
+
+    def _candidates(self, sight: Sight, request: PlanRequest, chooser: Chooser | None = None) -> Plan:
+        return planning.candidates(
+            sight.metadata,
+            request,
+            io=sight.adapter.storage.io,
+            index=self.index,
+            veil=sight.veil,
+            within=sight.within,
+            chooser=chooser,
+        )
+
+    def _plan_governed(
+        self, sight: Sight, document: Json, request: PlanRequest, io: FileIO, index: ManifestIndex
+    ) -> Plan:
+        with told():
+            return planning.plan(
+                document,
+                request,
+                io=io,
+                index=index,
+                veil=Veil(lens=sight.view),
+                within=sight.given,
+            )
 
     def _document(self, sight: Sight, ready: Mapping[int, bytes]) -> Document:
         there = [s["snapshot-id"] for s in sight.metadata.get("snapshots") or []]
@@ -204,7 +339,7 @@ class Governed:
 
     def announce(self, sight: Sight, identity: Identity) -> None:
         """Write down a view that somebody will have, so that copies can be made for it."""
-        ledger.announce(self.store, _record(sight, identity))
+        ledger.announce(self.store, self._record(sight, identity))
 
     def _used(self, sight: Sight, reader: Identity | None, *, fresh: bool = False) -> None:
         """Write down that somebody has the view, now and then, and whenever work for it is asked for."""
@@ -214,34 +349,85 @@ class Governed:
         if len(self._seen) > 100_000:
             self._seen.clear()
         self._seen[key] = time_
-        ledger.used(self.store, _record(sight, reader))
+        ledger.used(self.store, self._record(sight, reader))
+
+    def _record(self, sight: Sight, identity: Identity) -> ledger.ViewRecord:
+        return ledger.ViewRecord(
+            sight.object,
+            sight.view,
+            keys.lens_name(self.store, sight.object, sight.seen.lens.id),
+            sight.catalog,
+            sight.folder,
+            msgspec.json.encode(identity),
+            now(),
+        )
 
 
-def _record(sight: Sight, identity: Identity) -> ledger.ViewRecord:
-    return ledger.ViewRecord(
-        sight.object,
-        sight.view,
-        sight.seen.lens.id,
-        sight.catalog,
-        sight.folder,
-        msgspec.json.encode(identity),
-        now(),
-    )
-
-
-def parted(files: Plan, sight: Sight, *, copy_all: bool = False) -> tuple[list[str], list[SourceFile]]:
-    """The files of a plan that may be given as they are, and those of which only copies may.
+def parted(
+    files: Iterable[PlannedFile], sight: Sight, *, copy_all: bool = False
+) -> tuple[list[str], list[Source]]:
+    """The files that may be given as they are, and what copies are made of.
 
     INVARIANT: a file with deletes is never given as it is: a delete file tells of other files.
     """
     originals: list[str] = []
-    sources: list[SourceFile] = []
-    for file in files.files():
+    copied: list[PlannedFile] = []
+    for file in files:
         if file.conforms and not file.deletes and not (copy_all or sight.copies_originals):
             originals.append(file.path)
         else:
-            sources.append(SourceFile(file.path, tuple(sorted(file.deletes))))
-    return originals, sources
+            copied.append(file)
+    return originals, sources_of(copied, sight.metadata, sight.sql.outline, sight.arrangement)
+
+
+@dataclass(frozen=True)
+class _OfSnapshot:
+    """The chosen files of one snapshot, and the manifests that name them."""
+
+    paths: frozenset[str]
+    manifests: frozenset[str]
+
+
+def _by_snapshot(metadata: Json, plan: Plan, files: Iterable[PlannedFile]) -> dict[int, _OfSnapshot]:
+    """The files of a plan by the snapshot that they are planned of: the one that is scanned or, between two, the one that
+    added them."""
+    if plan.snapshot_id is None:
+        return {}
+    appends = planning.check(metadata, plan.request).added_by
+    scanned = [plan.snapshot_id] if appends is None else [int(each["snapshot-id"]) for each in appends]
+    found: dict[int, list[PlannedFile]] = {snapshot: [] for snapshot in scanned}
+    for file in files:
+        found[plan.snapshot_id if appends is None else file.snapshot].append(file)
+    return {
+        snapshot: _OfSnapshot(frozenset(f.path for f in each), frozenset(f.manifest for f in each))
+        for snapshot, each in found.items()
+    }
+
+
+@contextmanager
+def _concealed(sight: Sight) -> Iterator[None]:
+    """What goes wrong with the table's own files, told alike whatever it is: its text may name files and values.
+
+    INVARIANT: no error about a file of the table itself reaches a restricted reader.
+    """
+    try:
+        yield
+    except (NotReady, Damaged):
+        raise
+    except (planning.UnreadableManifestError, ConnectionFailed) as error:
+        log.warning("files cannot be reached", table=sight.object, reason=str(error)[:500])
+        raise ConnectionFailed("files of the table cannot be reached", hint="ask again later") from None
+    except (planning.PlanningError, Conflict, Forbidden, IllegalArgument, NotFound) as error:
+        log.warning("view cannot be made", table=sight.object, reason=str(error)[:500])
+        raise _damaged() from None
+
+
+def _damaged() -> Damaged:
+    return Damaged(
+        "what you may see of this table could not be made",
+        hint="it is tried again in a minute; the table's owner finds the reason with 'headgate lens status'",
+        about=ObjectType.TABLE,
+    )
 
 
 def recently() -> str:

@@ -6,17 +6,22 @@ from typing import Any, Final
 
 import msgspec
 
+from headgate.catalogs.iceberg.validity import READ_BY
 from headgate.catalogs.interface import Document, IcebergCatalog, Place, Staged, holds_documents
 from headgate.catalogs.locations import normal
 from headgate.catalogs.rest import RestIceberg
-from headgate.model.errors import Conflict, IllegalArgument, Unsupported
+from headgate.decide.clauses import any_on_the_way
+from headgate.model.changes import ObjectPut
+from headgate.model.errors import Conflict, Forbidden, IllegalArgument, Unsupported
 from headgate.model.objects import ObjectType, checked_name, clip
+from headgate.steward.catalogs import catalog_node
 from headgate.steward.kernel import Kernel
 from headgate.steward.ownership import created
 from headgate.steward.permits import Permit
+from headgate.steward.placing import in_definition, in_updates
 from headgate.steward.reads import Circumstances, Loaded, Reads
 from headgate.steward.tables import Abandoned, Tables, free, place_in, place_of, untaken
-from headgate.store import Write, objects
+from headgate.store import Write, objects, places
 
 Json = dict[str, Any]
 
@@ -47,6 +52,7 @@ class Documents:
     def __init__(self, kernel: Kernel, tables: Tables, reads: Reads) -> None:
         self.kernel = kernel
         self.tables = tables
+        self.placing = tables.placing
         self.reads = reads
         self.changed: Callable[[int], None] = lambda object: None
         """Told of every table that was committed to."""
@@ -77,24 +83,46 @@ class Documents:
         self.kernel.audit_read(permit, report=clip(kind, 40), told=msgspec.json.decode(text))
 
     def stage(self, permit: Permit, name: str, definition: Json) -> Document:
-        """What a table made like this would be; nothing is kept until its first commit."""
+        """What a table made like this would be; nothing is kept until its first commit but the place chosen for it.
+
+        INVARIANT: that place is the caller's from now on, who may be given access to it.
+        """
         free(permit, ObjectType.TABLE, name)
-        return self.adapter(permit).new_document(place_in(permit, name), definition)
+        adapter, at = self.adapter(permit), place_in(permit, name)
+        more = self.placing.named(permit, adapter, at, in_definition(definition))
+        document = adapter.new_document(at, definition)
+        if not definition.get("location"):
+            uuid = str(document.metadata.get("table-uuid")).lower()
+            with self.kernel.change(permit, *more) as tx:
+                places.stage(tx, catalog_node(permit).id, adapter.own_folders(document), uuid, adapter.source)
+        return document
 
     def create(self, permit: Permit, type: ObjectType, name: str, definition: Json) -> Document:
         """Make a table or view in the permit's schema; who makes it becomes its owner."""
         free(permit, type, name)
-        staged = self.adapter(permit).create_document(place_in(permit, name, type), definition)
-        with self.kernel.change(permit) as tx, Abandoned(staged):
+        adapter, at = self.adapter(permit), place_in(permit, name, type)
+        more = self.placing.named(permit, adapter, at, in_definition(definition))
+        staged = adapter.create_document(at, definition)
+        with self.kernel.change(permit, *more) as tx, Abandoned(staged):
             staged.commit(tx, self._insert(tx, permit, type, name))
         return staged.result
 
     def register(self, permit: Permit, type: ObjectType, name: str, location: str) -> Document:
-        """Take over a table or view whose document lies in the catalog's storage already."""
+        """Take over a table or view whose document lies in the catalog's storage already; only for the catalog's owner.
+
+        One that was dropped comes back with the tags, the policies and the owner that it had.
+        """
         free(permit, type, name)
-        staged = self.adapter(permit).register_document(place_in(permit, name, type), location)
-        with self.kernel.change(permit) as tx:
-            staged.commit(tx, self._insert(tx, permit, type, name))
+        adapter, owner = self.adapter(permit), self.placing.owner(permit)
+        staged = adapter.register_document(place_in(permit, name, type), location)
+        with self.kernel.change(permit, owner) as tx, Abandoned(staged):
+            object = self._insert(tx, permit, type, name)
+            folders, uuid = adapter.own_folders(staged.result), staged.result.metadata.get("table-uuid")
+            known = uuid and str(uuid).lower()
+            if not self.placing.bring_back(tx, permit, object, folders, known, staged.result.location):
+                for folder in folders:
+                    self.placing.check_reserved(folder, own=adapter.schema_folder(()))
+            staged.commit(tx, object)
         return staged.result
 
     def commit(self, commits: Sequence[Commit], *, name: str | None = None) -> list[Document]:
@@ -103,17 +131,23 @@ class Documents:
         One that moved on in between is read again: if it still meets the requirements, the updates are applied to
         what it is now; otherwise the commit fails and nothing of it is kept.
         """
+        more: list[Permit] = []
         for commit in commits:
             if commit.name is not None:
                 self._creatable(commit.permit, commit.name)
+            chosen = list(in_updates(commit.updates))
+            if chosen:
+                adapter = self.adapter(commit.permit)
+                more += self.placing.named(commit.permit, adapter, commit.place, chosen)
         for attempt in range(_TRIES):
             with ExitStack() as abandoned:
                 staged = self._staged(commits, abandoned)
                 try:
                     with self.kernel.change(
-                        *(commit.permit for commit in commits), telling=_telling(commits, staged)
+                        *(commit.permit for commit in commits), *more, telling=_telling(commits, staged)
                     ) as tx:
                         for commit, change in zip(commits, staged, strict=True):
+                            self._keeps_history(commit)
                             change.commit(tx, self._object(tx, commit))
                         if name is not None:
                             self._named(tx, commits[0].permit, name)
@@ -133,7 +167,7 @@ class Documents:
         adapter = self.adapter(commits[0].permit)
         for commit in commits:
             if commit.name is None:
-                self.reads.check_writable(commit.permit, adapter.document(commit.place), commit.updates)
+                self._keeps_history(commit)
         changes = [(commit.place, commit.requirements, commit.updates) for commit in commits]
         if len(changes) > 1 and isinstance(adapter, RestIceberg):
             return adapter.commit_together(changes)
@@ -143,10 +177,35 @@ class Documents:
             abandoned.enter_context(Abandoned(staged[-1]))
         return staged
 
+    def _keeps_history(self, commit: Commit) -> None:
+        """Refuse a commit that would let a policy lapse.
+
+        INVARIANT: a policy that names a column by its former name, and a tag on a column that is gone, are known to mean
+        the column of today only as long as the former schema is there.
+        """
+        if not any(update.get("action") == "remove-schemas" for update in commit.updates):
+            return
+        permit, authority = commit.permit, self.kernel.authority()
+        why = ""
+        if named := any_on_the_way(authority, permit.node):
+            why = f"policies ask for its former columns: {clip(', '.join(named), 200)}"
+        elif tagged := {label.field for label in authority.labels.get(permit.node.id) or () if label.field}:
+            shape = self.reads.lenses.shapes.of(authority, permit.node)
+            if shape is None or not tagged <= shape.schema.by_id.keys():
+                why = "tags stand on its former columns: take them off the columns that took over their names"
+        if why:
+            raise Forbidden(
+                f"the former schemas of table '{clip(permit.ref.full_name)}' cannot be removed",
+                hint=why,
+                about=ObjectType.TABLE,
+            )
+
     def rename(self, source: Permit, target: Permit, name: str, *others: Permit) -> None:
         """Give a table or view another name, maybe in another schema of the same catalog. Its files stay where they are."""
         type = source.ref.type
         free(target, type, name)
+        # Asked before the system behind the catalog renames it, and again by the change itself.
+        self.kernel.foresee(source, ObjectPut(source.node.id, target.node.id, type, name))
         self.adapter(source).rename(place_of(source), place_in(target, name, type))
         with self.kernel.change(source, target, *others) as tx:
             untaken(tx, target.node.id, type, name)
@@ -188,6 +247,13 @@ class Documents:
         return adapter
 
 
+def _read_by(updates: Sequence[Json]) -> list[str] | None:
+    """The properties among the updates that change what readers read from the same files."""
+    sent = [update.get(key) for update in updates for key in ("updates", "removals")]
+    named = [name for some in sent if isinstance(some, list | dict) for name in some]
+    return sorted(READ_BY.intersection(name for name in named if isinstance(name, str))) or None
+
+
 def _telling(
     commits: Sequence[Commit], staged: Sequence[Staged[Document]]
 ) -> Callable[[Permit], dict[str, object]]:
@@ -197,6 +263,7 @@ def _telling(
             "name": commit.name,
             "snapshot": change.result.metadata.get("current-snapshot-id"),
             "updates": sorted({str(update.get("action"))[:40] for update in commit.updates}),
+            "reads_as": _read_by(commit.updates),
         }
         for commit, change in zip(commits, staged, strict=True)
     }

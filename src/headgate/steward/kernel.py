@@ -2,17 +2,19 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 import msgspec
 
-from headgate.decide import Authority, Op
+from headgate.decide import Authority, Caller, Node, Op
+from headgate.decide.operations import OPERATIONS
+from headgate.model.changes import Change
 from headgate.model.errors import Conflict, NotInUse, Unavailable
 from headgate.model.objects import ObjectRef, clip
 from headgate.model.principals import Identity, PrincipalRef
 from headgate.model.privileges import Privilege
-from headgate.steward.findings import Refused, examine
+from headgate.steward.findings import Finding, Refused, Widens, examine
 from headgate.steward.permits import EVEN_DISABLED, Permit, nothing_here
 from headgate.store import Store, Write, snapshot
 from headgate.store import audit as audit_log
@@ -31,6 +33,12 @@ class Kernel:
         """Where reads are audited: together, a moment later."""
         self.sight: Callable[[Authority, Identity, ObjectRef], bool] | None = None
         """Looks for an object that has no row yet in the system behind its catalog."""
+        self.partly: Callable[[Authority, Caller, Node], Node | None] = _unless_no_policies
+        """Finds a table, the object itself or one below it, that the caller sees only a part of."""
+        self.kept_here: Callable[[Authority, Node], bool] = lambda authority, node: True
+        """Whether the documents of an object's tables change in this store's transactions only."""
+        self.widening: Callable[[Authority, Identity, Sequence[Change]], None] = _no_policies
+        """Refuses changes that would show their actor more than they see now."""
 
     # -- state ------------------------------------------------------------------------------------------------
 
@@ -115,14 +123,32 @@ class Kernel:
         about: PrincipalRef | None = None,
     ) -> Permit:
         """As `permit`, inside a change, which keeps the refusal in the audit trail once it let go of the store."""
-        found = examine(authority, identity, op, ref, about)
-        if not found.holds:
+        found = self.finding(authority, identity, op, ref, about)
+        if not found.holds or found.partly is not None:
             raise Refused(found)
         if not found.exists:
             raise nothing_here(authority, ref)
         permit = Permit(identity, op, ref, found.node, found.caller, authority, about)
         self._in_use(permit)
         return permit
+
+    def finding(
+        self,
+        authority: Authority,
+        identity: Identity,
+        op: Op | Privilege,
+        ref: ObjectRef,
+        about: PrincipalRef | None = None,
+    ) -> Finding:
+        """What is to be said of a question: the condition of the operation, and whether its tables are seen whole.
+
+        INVARIANT: who sees a part of a table changes nothing of it. Every permit is made from a finding, so no door
+        and no part of the steward can forget to ask.
+        """
+        found = examine(authority, identity, op, ref, about)
+        if not isinstance(op, Op) or not OPERATIONS[op].whole or not found.allowed:
+            return found
+        return msgspec.structs.replace(found, partly=self.partly(authority, found.caller, found.node))
 
     def _in_use(self, permit: Permit) -> None:
         chain = permit.node.chain[:-1] if permit.op in EVEN_DISABLED else permit.node.chain
@@ -150,6 +176,8 @@ class Kernel:
                 for permit in permits:
                     self._still(authority, permit)
                 yield tx
+                # INVARIANT: whatever a change writes, it is held against its actor's view before it is committed.
+                self.widening(authority, first.identity, tx.changes)
                 for permit in permits:
                     details = {} if telling is None else telling(permit)
                     done = _event(
@@ -161,9 +189,24 @@ class Kernel:
             # Kept only now: the refusal stays, while what the change wrote is taken back.
             self._audit_refusal(refused)
             raise
+        except Widens as refused:
+            self._audit_widening(first, refused)
+            raise
+
+    def foresee(self, permit: Permit, *changes: Change) -> None:
+        """Refuse what `change` would refuse of these, before something is done that cannot be taken back."""
+        try:
+            self.widening(self.authority(), permit.identity, changes)
+        except Widens as refused:
+            self._audit_widening(permit, refused)
+            raise
+
+    def _audit_widening(self, permit: Permit, refused: Widens) -> None:
+        reason = refused.message
+        self.audit(permit.identity, permit.op, permit.ref, permit.revision, allowed=False, reason=reason)
 
     def _still(self, authority: Authority, permit: Permit) -> None:
-        if authority.revision == permit.authority.revision:
+        if authority.revision == permit.authority.revision and not self._may_have_changed(permit):
             return
         again = self.demand(authority, permit.identity, permit.op, permit.ref, permit.about)
         if again.node.id != permit.node.id:
@@ -171,6 +214,15 @@ class Kernel:
                 f"{permit.ref.type} '{clip(permit.ref.full_name)}' was replaced by somebody else",
                 hint="read it again and retry",
             )
+
+    def _may_have_changed(self, permit: Permit) -> bool:
+        """Whether a table may look different without a new revision.
+
+        A commit moves none, but it may add a column that a policy hides. Inside a change no document moves any more, so
+        the question is asked of the very document that the change is made from. Another system's documents are not
+        held by our transaction: asking again would prove nothing.
+        """
+        return OPERATIONS[permit.op].whole and self.kept_here(permit.authority, permit.node)
 
     def _audit_refusal(self, refused: Refused) -> None:
         found = refused.finding
@@ -199,6 +251,19 @@ class Kernel:
     def close(self) -> None:
         """Write what is still to be written."""
         self.reads.close()
+
+
+def _unless_no_policies(authority: Authority, caller: Caller, node: Node) -> Node | None:
+    """Without anybody to ask what is seen of a table, any policy counts as hiding something."""
+    return node if authority.policies else None
+
+
+def _no_policies(authority: Authority, identity: Identity, changes: Sequence[Change]) -> None:
+    """A kernel by itself cannot read columns, so it changes nothing where policies are."""
+    if authority.policies and changes:
+        raise Unavailable(
+            "what a change does to policies cannot be judged here", hint="use the whole steward"
+        )
 
 
 def _event(

@@ -15,8 +15,13 @@ from headgate.steward.permits import Permit
 from headgate.store import labels, objects
 from headgate.store.records import ObjectRecord
 
-Columns = Callable[[Permit], Mapping[str, tuple[int, ...]]]
-"""The columns of the table that a permit is for, by name, each with the field ids on the way to it, its own last."""
+Fields = tuple[int, ...]
+"""The field id of a column, then those of former columns of its name that are gone: it takes over what stands on them."""
+
+Columns = Callable[[Permit], Mapping[str, tuple[Fields, ...]]]
+"""The columns of the table that a permit is for, by name, each with the fields on the way to it, its own last."""
+
+_NO_FIELD: Final[Fields] = (0,)
 
 _TREE: Final = LEAVES | {ObjectType.METALAKE, ObjectType.CATALOG, ObjectType.SCHEMA}
 
@@ -90,15 +95,16 @@ class Labels(Entries):
         """Value and whether inherited by label id. INVARIANT: the nearest assignment of a label wins."""
         places = self._places(permit)
         place = places[0]
-        steps = [*places, *((id, 0) for id, _ in reversed(permit.node.chain) if (id, 0) != place)]
+        above = [(id, _NO_FIELD) for id, _ in reversed(permit.node.chain)]
         found: dict[int, tuple[str | None, bool]] = {}
-        for object, field in steps:
-            for assigned in permit.authority.labels.get(object) or ():
-                if assigned.field == field:
-                    found.setdefault(assigned.label, (assigned.value, (object, field) != place))
+        for object, fields in [*places, *(step for step in above if step != place)]:
+            for field in fields:
+                for assigned in permit.authority.labels.get(object) or ():
+                    if assigned.field == field:
+                        found.setdefault(assigned.label, (assigned.value, (object, fields) != place))
         return found
 
-    def _places(self, permit: Permit) -> list[tuple[int, int]]:
+    def _places(self, permit: Permit) -> list[tuple[int, Fields]]:
         """Object and field that a permit's reference names, then the columns that it lies in, from the inside out."""
         ref = permit.ref
         if ref.type not in LABELLED[self.type]:
@@ -107,25 +113,27 @@ class Labels(Entries):
                 hint=f"it can on {', '.join(sorted(LABELLED[self.type]))}",
             )
         if ref.type is not ObjectType.COLUMN:
-            return [(permit.node.id, 0)]
+            return [(permit.node.id, _NO_FIELD)]
         way = self.columns(msgspec.structs.replace(permit, ref=ref.parent)).get(ref.name)
         if way is None:
             raise NotFound(f"column '{clip(ref.full_name)}' does not exist", about="metadata-object")
-        return [(permit.node.id, field) for field in reversed(way)]
+        return [(permit.node.id, fields) for fields in reversed(way)]
 
     # -- assign -----------------------------------------------------------------------------------------------
 
     def assign(self, on: Permit, add: Sequence[Assign], remove: Sequence[Assign]) -> list[Assigned]:
         """Put and take labels, all of them or none. What is both put and taken with one value stays as it is."""
-        object, field = self._places(on)[0]
+        object, fields = self._places(on)[0]
         adding = {(item.permit.node.id, item.value): item for item in add}
         removing = {(item.permit.node.id, item.value): item for item in remove}
         both = adding.keys() & removing.keys()
         with self.kernel.change(*(item.permit for item in (*add, *remove)), on) as tx:
-            held = self._held(object, field)
+            standing = self._standing(object, fields)
+            held = {label: value for label, (value, _) in standing.items()}
             for (label, value), _ in removing.items():
                 if (label, value) not in both and label in held and value in (None, held[label]):
-                    labels.take(tx, label, object, field)
+                    for field in standing[label][1]:
+                        labels.take(tx, label, object, field)
                     del held[label]
             for (label, value), item in adding.items():
                 if (label, value) in both:
@@ -138,7 +146,7 @@ class Labels(Entries):
                         about=f"{self.type}-association",
                     )
                 self._check_value(objects.present(tx, label), value)
-                labels.put(tx, label, object, field, value)
+                labels.put(tx, label, object, fields[0], value)
                 held[label] = value
             records = objects.many(tx, sorted(held))
         return sorted(
@@ -146,9 +154,15 @@ class Labels(Entries):
             key=lambda assigned: assigned.label.name,
         )
 
-    def _held(self, object: int, field: int) -> dict[int, str | None]:
-        now = self.kernel.authority()
-        return {x.label: x.value for x in now.labels.get(object) or () if x.field == field}
+    def _standing(self, object: int, fields: Fields) -> dict[int, tuple[str | None, list[int]]]:
+        """The value of each label that stands here, and the fields that it stands on."""
+        every = self.kernel.authority().labels.get(object) or ()
+        found: dict[int, tuple[str | None, list[int]]] = {}
+        for field in fields:
+            for assigned in every:
+                if assigned.field == field:
+                    found.setdefault(assigned.label, (assigned.value, []))[1].append(field)
+        return found
 
     def _check_value(self, label: ObjectRecord, value: str | None) -> None:
         if value is None:
@@ -167,12 +181,13 @@ class Labels(Entries):
     def places(self, permit: Permit, value: str | None = None) -> list[Place]:
         """What a label stands on directly, as far as the caller can load it, by type and name."""
         authority = permit.authority
-        found: list[Place] = []
+        found: dict[ObjectRef, Place] = {}
         with self.kernel.store.read() as read:
             rows = labels.places(read, permit.node.id)
-        for object, field, given in rows:
+        # The youngest field first: what stands on a column itself wins over what it took over from one that is gone.
+        for object, field, given in sorted(rows, key=lambda row: -row[1]):
             node = authority.objects.get(object)
-            if node is None or (value is not None and given != value):
+            if node is None:
                 continue
             if not allowed(authority, permit.caller, LOADS[node.type], node):
                 continue
@@ -182,13 +197,14 @@ class Labels(Entries):
                 if name is None:
                     continue
                 ref = ref.child(ObjectType.COLUMN, name)
-            found.append(Place(ref, given))
-        return sorted(found, key=lambda place: (place.ref.type, place.ref.full_name))
+            found.setdefault(ref, Place(ref, given))
+        wanted = [place for place in found.values() if value in (None, place.value)]
+        return sorted(wanted, key=lambda place: (place.ref.type, place.ref.full_name))
 
     def _column(self, permit: Permit, table: ObjectRef, field: int) -> str | None:
         """The name that a column has now; None if it is gone, hidden, or its table cannot be read."""
         try:
             loads = self.kernel.permit(permit.identity, Op.LOAD_TABLE, table)
-            return next((name for name, way in self.columns(loads).items() if way[-1] == field), None)
+            return next((name for name, way in self.columns(loads).items() if field in way[-1]), None)
         except (NotFound, NotInUse, Forbidden):
             return None

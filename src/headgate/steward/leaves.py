@@ -26,9 +26,12 @@ class Leaves(Entries):
         comment: str | None,
         properties: dict[str, str],
         body: Body | Callable[[Write], Body] | None = None,
+        *,
+        more: tuple[Permit, ...] = (),
+        settle: Callable[[Write, int], None] | None = None,
     ) -> ObjectRecord:
         self._fits(self.catalogs.of(permit))
-        return super().create(permit, name, comment, properties, body)
+        return super().create(permit, name, comment, properties, body, more=more, settle=settle)
 
     def _fits(self, catalog: ObjectRecord) -> None:
         type = catalog_type(catalog)

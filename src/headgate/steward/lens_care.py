@@ -31,6 +31,14 @@ class ViewStatus(msgspec.Struct, frozen=True):
     progress: ledger.Progress
 
 
+class OwnView(msgspec.Struct, frozen=True):
+    """Somebody's own view of a table. How many copies it needs would tell of what it hides."""
+
+    table: str
+    view: str
+    ready: bool
+
+
 class Warmed(msgspec.Struct, frozen=True):
     """What was asked for to make a view ready: how many copies are still missing; or why it cannot be."""
 
@@ -55,11 +63,14 @@ class LensCare:
         """The views of all tables in the permit's metalake."""
         return self._status(permit, tables_below(permit.authority, permit.node))
 
-    def mine(self, permit: Permit) -> list[ViewStatus]:
-        """The caller's own view of the permit's table, if it is restricted and somebody had it."""
+    def mine(self, permit: Permit) -> list[OwnView]:
+        """The caller's own view of the permit's table, if it is restricted."""
         sight = self.sights.as_seen_by(permit.authority, permit.node, permit.identity)
-        found = self._status(permit, [permit.node])
-        return [] if sight is None else [one for one in found if one.progress.view == sight.view]
+        if sight is None:
+            return []
+        current = sight.metadata.get("current-snapshot-id")
+        ready = current in (None, -1) or self.governed.is_ready(sight, current)
+        return [OwnView(name_of(permit.authority, permit.node), sight.view, ready)]
 
     def warm(self, permit: Permit, tables: list[ObjectRef], users: list[str]) -> list[Warmed]:
         """Ask for all copies that these users need of these tables; without users, of the views that were used lately.

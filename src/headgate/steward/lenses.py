@@ -6,8 +6,9 @@ from typing import Any
 import msgspec
 
 from headgate.decide import Authority, Caller, Node
-from headgate.decide.clauses import any_on_the_way
-from headgate.decide.lens import WHOLE, Denial, Lens, LensVerdict, lens
+from headgate.decide.clauses import any_on_the_way, policies_on_the_way
+from headgate.decide.lens import WHOLE, Denial, Lens, LensVerdict, lens, may_bind
+from headgate.decide.people import person
 from headgate.decide.shape import Shape
 from headgate.language.ast import TRUE
 from headgate.language.errors import LoweringError
@@ -18,7 +19,7 @@ from headgate.model.schema import Schema
 from headgate.planning import Veil
 from headgate.steward.kernel import Kernel
 from headgate.steward.permits import Permit
-from headgate.steward.shapes import Json, Shapes
+from headgate.steward.shapes import Json, Shapes, tables_below
 
 _UNKNOWN: Shape = Shape.of(Schema(()))
 
@@ -39,6 +40,8 @@ class Lenses:
     def __init__(self, kernel: Kernel, shapes: Shapes) -> None:
         self.kernel = kernel
         self.shapes = shapes
+        kernel.partly = self.partly
+        kernel.kept_here = shapes.kept_here
 
     def of(self, permit: Permit, location: str | None = None) -> Seen:
         """What the caller sees of the permit's table, or a refusal that names the policy.
@@ -51,6 +54,20 @@ class Lenses:
         """As `of`, for the document of the table that is at hand."""
         return self._seen(permit, self.shapes.read(metadata))
 
+    def partly(self, authority: Authority, caller: Caller, node: Node) -> Node | None:
+        """A table, this one or one below, that the caller sees only a part of or not at all; None if there is none.
+
+        Writes nothing: it is also asked inside changes.
+        """
+        now = dt.datetime.now(dt.UTC)
+        for table in tables_below(authority, node):
+            if not any_on_the_way(authority, table):
+                continue
+            verdict = decide(authority, caller, table, self.shapes.of(authority, table), now)
+            if verdict.lens is None or not verdict.lens.whole:
+                return table
+        return None
+
     def _seen(self, permit: Permit, shape: Shape | None) -> Seen:
         verdict = decide(permit.authority, permit.caller, permit.node, shape, dt.datetime.now(dt.UTC))
         if verdict.lens is not None:
@@ -61,7 +78,7 @@ class Lenses:
         )
         raise Forbidden(
             f"User '{clip(permit.identity.user)}' may not read table '{clip(permit.ref.full_name)}'",
-            hint=clip(why, 1000),
+            hint=clip("; ".join(str(denial.to_reader()) for denial in verdict.denials), 1000),
             about=ObjectType.TABLE,
         )
 
@@ -71,11 +88,16 @@ def decide(
 ) -> LensVerdict:
     """What a caller sees of a table.
 
-    INVARIANT: a table whose columns cannot be told is seen only if no policy is on it or above it.
+    INVARIANT: a table whose columns cannot be told is seen only by those whom no policy on it or above it is for.
     """
     if shape is not None:
         return lens(authority, caller, table, shape, now)
-    named = any_on_the_way(authority, table)
+    who = person(authority, caller)
+    named = tuple(
+        authority.objects[id].name
+        for id, policy in policies_on_the_way(authority, table)
+        if may_bind(policy, who)
+    )
     if not named:
         return LensVerdict(WHOLE)
     return LensVerdict(None, (), (Denial(named, "the columns of the table cannot be told"),))

@@ -7,6 +7,7 @@ import datetime as dt
 from collections.abc import Mapping
 
 import msgspec
+from msgspec.structs import replace
 
 from headgate.decide import Authority, Node, Op
 from headgate.decide.foresight import Circumstances, Effect, effects
@@ -22,6 +23,7 @@ from headgate.steward.governance import Edit, Files, Governance, on_of
 from headgate.steward.kernel import Kernel
 from headgate.steward.permits import Permit
 from headgate.steward.shapes import Shapes, tables_below
+from headgate.store import keys
 
 
 class Asked(msgspec.Struct, frozen=True):
@@ -83,14 +85,16 @@ class Outlook:
             raise NotFound(f"user '{clip(asked.user)}' does not exist in the metalake", about="user")
         finding = examine(authority, who, Op.LOAD_TABLE, asked.table)
         now = asked.at or dt.datetime.now(dt.UTC)
-        return Told(
-            finding.allowed, finding.explanation().summary, explain_lens(authority, caller, table, shape, now)
-        )
+        explained = explain_lens(authority, caller, table, shape, now)
+        if explained.lens is not None:
+            name = keys.lens_name(self.kernel.store, table.id, explained.lens.id)
+            explained = replace(explained, lens=replace(explained.lens, id=name))
+        return Told(finding.allowed, finding.explanation().summary, explained)
 
     def plan(self, permit: Permit, files: Files, circumstances: Circumstances) -> Plan:
         """Which policies would be created, changed and removed, and whose lens on which table becomes another."""
         supposed, edits = self._supposed(permit, files)
-        self.governance.check(permit.authority, permit.node, edits)
+        self.governance.check(permit.authority, permit.node, edits, permit.identity)
         concerned: dict[int, Node] = {}
         for edit in edits:
             targets = [] if edit.after is None else [self.governance.target(permit.authority, edit.after)]
@@ -117,7 +121,8 @@ class Outlook:
     def _supposed(self, permit: Permit, files: Files) -> tuple[Authority, list[Edit]]:
         wanted = self.governance.read(permit.node, files)
         edits = self.governance.edits(permit.authority, permit.node, wanted, whole=files.whole)
-        return self.governance.hypothetical(permit.authority, permit.node, edits), edits
+        supposed = self.governance.hypothetical(permit.authority, permit.node, edits, permit.identity)
+        return supposed, edits
 
     def _shaped(self, authority: Authority, tables: Mapping[int, Node]) -> list[tuple[Node, Shape]]:
         found = ((table, self.shapes.of(authority, table)) for _, table in sorted(tables.items()))

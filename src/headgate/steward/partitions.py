@@ -1,31 +1,45 @@
 """Partitions of a table, as its files make them."""
 
-from headgate.catalogs.interface import holds_documents
+from collections.abc import Sequence
+from typing import Any
+
+from headgate.catalogs.interface import IcebergCatalog, holds_documents
 from headgate.model.errors import NotFound, Unsupported
 from headgate.model.objects import clip
 from headgate.model.tables import Partition
-from headgate.steward import seen
+from headgate.planning import Within, partitions
+from headgate.planning.reader import ManifestReader
 from headgate.steward.permits import Permit
+from headgate.steward.planned import told
+from headgate.steward.reads import Reads
 from headgate.steward.tables import Tables, place_of
+
+Json = dict[str, Any]
 
 
 class Partitions:
-    def __init__(self, tables: Tables) -> None:
+    def __init__(self, tables: Tables, reads: Reads) -> None:
         self.tables = tables
+        self.reads = reads
 
-    def list(self, permit: Permit) -> list[Partition]:
-        """The partitions that hold data which the caller may see, by name."""
-        view = self.tables.lenses.of(permit)
+    def list(self, permit: Permit) -> Sequence[Partition]:
+        """The partitions that hold data which the caller may see, by name.
+
+        INVARIANT: for restricted callers, as the governed manifests list them; the table's own are not looked at.
+        """
         adapter = self.tables.adapter(permit)
-        found = adapter.partitions(place_of(permit))
-        if view.lens.whole:
-            return found
-        assert holds_documents(adapter), "other tables are seen whole or not at all"
-        specs = adapter.document(place_of(permit)).metadata.get("partition-specs", [])
-        sources: seen.Sources = {}
-        for field in (field for spec in specs for field in spec["fields"]):
-            sources.setdefault(field["name"], set()).add((field["source-id"], field["transform"]))
-        return seen.partitions(view, found, sources)
+        if not holds_documents(adapter):
+            raise Unsupported("the table is not partitioned", hint="there are no partitions to list")
+        return self.reads.waited_in_request(permit, lambda again: self._listed(again, adapter))
+
+    def _listed(self, permit: Permit, adapter: IcebergCatalog) -> Sequence[Partition]:
+        document = adapter.document(place_of(permit))
+        sight = self.reads.sight(permit, document, adapter)
+        if sight is None:
+            return _read(document.metadata, adapter, Within(adapter.own_folders(document)))
+        self.reads.check_readable(permit)
+        governed = self.reads.governed.document(sight, permit.identity).metadata
+        return _read(governed, adapter, sight.given)
 
     def get(self, permit: Permit, name: str) -> Partition:
         for found in self.list(permit):
@@ -39,3 +53,8 @@ class Partitions:
             f"partitions of table '{clip(permit.ref.full_name)}' cannot be added or dropped by themselves",
             hint="write or delete the rows; partitions follow them",
         )
+
+
+def _read(metadata: Json, adapter: IcebergCatalog, within: Within) -> Sequence[Partition]:
+    with told():
+        return partitions.listed(metadata, ManifestReader(adapter.storage.io, within))

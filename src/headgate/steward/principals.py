@@ -7,13 +7,15 @@ import msgspec
 from headgate.decide import Authority, Op
 from headgate.decide.operations import OPERATIONS
 from headgate.decide.requirements import Fact
+from headgate.decide.standing import named_in_policies
 from headgate.decide.verdict import facts, satisfied
-from headgate.model.errors import IllegalArgument, IllegalRole, NotFound
+from headgate.model.errors import IllegalArgument, IllegalRole, InUse, NotFound
 from headgate.model.objects import ObjectRef, ObjectType, checked_name, clip
 from headgate.model.principals import Attributes, PrincipalKind, PrincipalRef
 from headgate.steward.findings import concerns
 from headgate.steward.kernel import Kernel
 from headgate.steward.permits import Permit
+from headgate.steward.widening import named_policy
 from headgate.store import Read, Write, access, objects
 from headgate.store.records import PrincipalRecord
 
@@ -60,7 +62,11 @@ class Principals:
             return _one(tx, present(tx, permit.node.id, principal))
 
     def remove(self, permit: Permit, principal: PrincipalRef) -> bool:
-        """Take a user or group out of the metalake with its roles, memberships and ownerships; False if not there."""
+        """Take a user or group out of the metalake with its roles, memberships and ownerships; False if not there.
+
+        INVARIANT: removal takes away only what the caller could take away directly, and nothing that keeps anybody from
+        anything: who comes back under the same name is bound as before.
+        """
         with self.kernel.change(permit) as tx:
             record = access.find_principal(tx, permit.node.id, principal.kind, principal.name)
             if record is None:
@@ -72,8 +78,30 @@ class Principals:
                     f"{record.kind} '{clip(record.name)}' owns the metalake",
                     hint="set another owner of the metalake first",
                 )
+            authority = self.kernel.authority()
+            self._unnamed(tx, authority, permit, record)
+            for op, ref in _taken(tx, authority, permit.ref, record):
+                self.kernel.demand(authority, permit.identity, op, ref)
             access.remove_principal(tx, record)
             return True
+
+    def _unnamed(self, tx: Write, authority: Authority, permit: Permit, record: PrincipalRecord) -> None:
+        """Refuse to remove someone whom a policy names, or who holds a role that denies something."""
+        named = named_in_policies(authority, permit.node.id)
+        of_kind = named.users if record.kind is PrincipalKind.USER else named.groups
+        for policy in sorted(of_kind.get(record.name, ())):
+            raise InUse(
+                f"{named_policy(authority, permit.identity, policy)} names {record.kind} '{clip(record.name)}'",
+                hint="change the policy first",
+                about=record.kind,
+            )
+        for role in sorted(authority.held.get(record.id) or ()):
+            if any(masks.deny for _, masks in access.grants_of(tx, role)):
+                raise InUse(
+                    f"{record.kind} '{clip(record.name)}' holds a role that denies something",
+                    hint="revoke the role first",
+                    about=record.kind,
+                )
 
     # -- what policies ask about a user ---------------------------------------------------------------------------
 
@@ -166,4 +194,20 @@ def _carried(
     if any(authority.held.get(id) for id in above):
         yield Op.GRANT_ROLE, metalake
     for object in access.owned(tx, above):
+        yield Op.SET_OWNER, authority.ref(authority.objects[object])
+
+
+def _taken(
+    tx: Write, authority: Authority, metalake: ObjectRef, record: PrincipalRecord
+) -> Iterator[tuple[Op, ObjectRef]]:
+    """What someone must be allowed to do in order to take away all that a user or group has."""
+    if authority.held.get(record.id):
+        yield Op.REVOKE_ROLE, metalake
+    groups = set(authority.groups_of.get(record.id) or ())
+    if record.kind is PrincipalKind.GROUP and access.members(tx, record.id):
+        groups.add(record.id)
+    for group in sorted(groups):
+        yield Op.SET_GROUP_MEMBERS, metalake
+        yield from _carried(tx, authority, metalake, group)
+    for object in access.owned(tx, [record.id]):
         yield Op.SET_OWNER, authority.ref(authority.objects[object])

@@ -10,7 +10,7 @@ from headgate.model.errors import IllegalArgument, IllegalPrivilege
 from headgate.model.objects import ObjectRef, ObjectType, clip
 from headgate.model.principals import Identity
 from headgate.model.privileges import Privilege
-from headgate.steward.findings import Finding, examine
+from headgate.steward.findings import Finding
 from headgate.steward.kernel import Kernel
 from headgate.steward.permits import Permit
 from headgate.store import audit as audit_log
@@ -55,13 +55,20 @@ class Questions:
             if not _about_oneself(identity, question) and metalake not in asked:
                 self.kernel.permit(identity, Op.ASK, ObjectRef(metalake, ObjectType.METALAKE), at=authority)
                 asked.add(metalake)
-        return [_answer(authority, identity, question) for question in questions]
+        return [self._answer(authority, identity, question) for question in questions]
 
     def explain(
         self, identity: Identity, questions: Sequence[Question], at_least: int = 0
     ) -> list[Explanation]:
         """As `check`, with the reasons."""
         return [finding.explanation() for finding in self.check(identity, questions, at_least)]
+
+    def _answer(self, authority: Authority, identity: Identity, question: Question) -> Finding:
+        if _about_oneself(identity, question):
+            who = identity
+        else:
+            who = Identity(question.user or identity.user, question.groups or frozenset())
+        return self.kernel.finding(authority, who, question.asks, question.ref)
 
     def audit(
         self,
@@ -94,14 +101,6 @@ class Questions:
 def _about_oneself(identity: Identity, question: Question) -> bool:
     """Supposing groups one did not prove to be in is not about oneself any more."""
     return question.user in (None, identity.user) and question.groups is None
-
-
-def _answer(authority: Authority, identity: Identity, question: Question) -> Finding:
-    if _about_oneself(identity, question):
-        who = identity
-    else:
-        who = Identity(question.user or identity.user, question.groups or frozenset())
-    return examine(authority, who, question.asks, question.ref)
 
 
 def _make_sense(question: Question) -> None:

@@ -1,18 +1,18 @@
 """Reads of tables: what the caller sees of one, told the same way to whoever loads, plans or writes."""
 
+import re
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
 import msgspec
 
 from headgate.catalogs.interface import Document, IcebergCatalog
-from headgate.decide.clauses import any_on_the_way
 from headgate.model.errors import Forbidden
 from headgate.model.objects import ObjectType, clip
 from headgate.steward import restrictions
-from headgate.steward.enforcement import Enforcement
+from headgate.steward.enforcement import Enforcement, How
 from headgate.steward.governed import Governed, NotReady
 from headgate.steward.kernel import Kernel
 from headgate.steward.lenses import Lenses
@@ -30,6 +30,7 @@ PATIENCE: Final = 20.0
 """Seconds that a client waits for a table to be made ready before it is told to come back. DuckDB hangs up after 30."""
 MOST_WAITING: Final = 16
 """How many may wait so at a time; a server whose threads all wait answers nobody."""
+_NUMBER: Final = re.compile(r"[0-9]{1,6}")
 _WAYS: Final = frozenset({"vended-credentials", "remote-signing"})
 
 
@@ -50,6 +51,11 @@ class Circumstances(msgspec.Struct, frozen=True, omit_defaults=True):
         return {key: clip(value, 500) for key, value in msgspec.to_builtins(self).items()}
 
     @property
+    def polls(self) -> bool:
+        """Whether the client comes back for a plan that is not there at once; pyiceberg fails instead."""
+        return not (self.client or "").startswith("PyIceberg")
+
+    @property
     def plans_on_server(self) -> bool:
         """Whether the client surely lets the server plan where a table asks for it.
 
@@ -57,7 +63,7 @@ class Circumstances(msgspec.Struct, frozen=True, omit_defaults=True):
         """
         name, _, version = (self.client or "").removeprefix("Apache ").partition(" ")
         parts = version.split(" ")[0].split(".")
-        if name != "Iceberg" or len(parts) < 2 or not all(part.isdigit() for part in parts[:2]):
+        if name != "Iceberg" or len(parts) < 2 or not all(_NUMBER.fullmatch(part) for part in parts[:2]):
             return False
         return (int(parts[0]), int(parts[1])) >= (1, 11)
 
@@ -110,9 +116,11 @@ class Reads:
 
     def load(self, permit: Permit, adapter: IcebergCatalog, circumstances: Circumstances) -> Loaded:
         """A table or view as the caller may see it; waits a while for one that is not ready."""
-        return self.waited(
-            permit, lambda again: self._load(again, adapter, circumstances), self.patience, self._waiting
-        )
+        return self.waited_in_request(permit, lambda again: self._load(again, adapter, circumstances))
+
+    def waited_in_request(self, permit: Permit, look: Callable[[Permit], T]) -> T:
+        """What `look` answers once copies are ready, as long as a client waits for it."""
+        return self.waited(permit, look, self.patience, self._waiting)
 
     def waited(
         self,
@@ -173,6 +181,10 @@ class Reads:
 
         Refuses where restricted reads are refused.
         """
+        return restrictions.told(sight.seen, sight.metadata) if self.check_readable(permit).trusted else None
+
+    def check_readable(self, permit: Permit) -> How:
+        """How restricted reads of a table are enforced; refuses where they are refused."""
         how = self.enforcement.of(permit)
         if how.mode == REFUSE:
             raise Forbidden(
@@ -180,26 +192,4 @@ class Reads:
                 hint="its catalog says so (headgate.enforce = refuse); ask its owner for all of it",
                 about=ObjectType.TABLE,
             )
-        return restrictions.told(sight.seen, sight.metadata) if how.trusted else None
-
-    def check_writable(self, permit: Permit, document: Document, updates: Sequence[Json] = ()) -> None:
-        """Refuse to write a table of which the writer does not see everything.
-
-        A commit works on the real files: who replaces what they see would delete what they do not.
-
-        INVARIANT: no policy lapses by a commit. One that names a column by its former name is known to mean it only as
-        long as the former schema is there.
-        """
-        forgets = any(update.get("action") == "remove-schemas" for update in updates)
-        if forgets and (named := any_on_the_way(permit.authority, permit.node)):
-            raise Forbidden(
-                f"the former schemas of table '{clip(permit.ref.full_name)}' cannot be removed",
-                hint=f"policies ask for its former columns: {clip(', '.join(named), 200)}",
-                about=ObjectType.TABLE,
-            )
-        if permit.ref.type is ObjectType.TABLE and not self.lenses.over(permit, document.metadata).lens.whole:
-            raise Forbidden(
-                f"table '{clip(permit.ref.full_name)}' cannot be written by someone who sees only a part of it",
-                hint="ask its owner for all of it",
-                about=ObjectType.TABLE,
-            )
+        return how

@@ -4,9 +4,10 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
-from headgate.decide import Node, visible
+from headgate.decide import Authority, Node, Op, allowed, visible
 from headgate.decide.operations import LOADS
-from headgate.model.errors import IllegalArgument, IllegalObject, IllegalPrivilege, NotFound
+from headgate.decide.standing import named_in_policies
+from headgate.model.errors import IllegalArgument, IllegalObject, IllegalPrivilege, InUse, NotFound
 from headgate.model.objects import (
     LEAVES_OF,
     ObjectRef,
@@ -20,6 +21,7 @@ from headgate.steward.findings import examine
 from headgate.steward.kernel import Kernel
 from headgate.steward.ownership import created
 from headgate.steward.permits import Permit
+from headgate.steward.widening import named_policy
 from headgate.store import Read, Write, access, objects
 from headgate.store.records import ObjectRecord
 
@@ -73,14 +75,27 @@ class Roles:
             role = created(tx, permit, ObjectType.ROLE, name, properties=properties)
             for node, masks in self._resolved(tx, securables):
                 access.set_grants(tx, role.id, node.id, masks)
-            return self._role(tx, role.id)
+            return self._role(tx, permit, role.id)
 
     def get(self, permit: Permit) -> Role:
         with self.kernel.store.read() as read:
-            return self._role(read, permit.node.id)
+            return self._role(read, permit, permit.node.id)
 
     def delete(self, permit: Permit) -> None:
         with self.kernel.change(permit) as tx:
+            authority = self.kernel.authority()
+            named = named_in_policies(authority, permit.node.metalake).roles
+            for policy in sorted(named.get(permit.node.name, ())):
+                raise InUse(
+                    f"{named_policy(authority, permit.identity, policy)} names role '{clip(permit.node.name)}'",
+                    hint="change the policy first",
+                    about=ObjectType.ROLE,
+                )
+            # INVARIANT: what a role denies is lifted only by who may revoke it, as owning the role is not enough for that.
+            for object, masks in access.grants_of(tx, permit.node.id):
+                if masks.deny:
+                    ref = authority.ref(authority.objects[object])
+                    self.kernel.demand(authority, permit.identity, Op.REVOKE_PRIVILEGE, ref)
             objects.drop(tx, permit.node.id)
 
     def override(self, permit: Permit, name: str, securables: Iterable[Securable]) -> Role:
@@ -93,7 +108,7 @@ class Roles:
             for object, masks in wanted.items():
                 access.set_grants(tx, role.id, object, masks)
             objects.alter(tx, role)
-            return self._role(tx, role.id)
+            return self._role(tx, permit, role.id)
 
     def grant(self, permit: Permit, name: str, grants: Iterable[Grant]) -> Role:
         """Add privileges on the permit's object to a role; those it has stay."""
@@ -119,7 +134,7 @@ class Roles:
             if after != before:
                 access.set_grants(tx, role.id, permit.node.id, after)
                 objects.alter(tx, role)
-            return self._role(tx, role.id)
+            return self._role(tx, permit, role.id)
 
     def _resolved(self, tx: Write, securables: Iterable[Securable]) -> Iterator[tuple[Node, Masks]]:
         """The objects that these name and what is said of each, or the error that says what cannot be."""
@@ -141,15 +156,29 @@ class Roles:
             _fits_catalog(tx, node, grants)
             yield node, Masks.of(grants)
 
-    def _role(self, read: Read, id: int) -> Role:
+    def _role(self, read: Read, permit: Permit, id: int) -> Role:
+        """A role with what it says of objects that the caller may know; who grants in the metalake may know all."""
         record, said = objects.present(read, id), access.grants_of(read, id)
         # Asked after the grants were read, so what it does not know was dropped in between.
         authority = self.kernel.authority()
+        every = examine(authority, permit.identity, Op.GRANT_ROLE, _metalake(permit)).allowed
         named = ((authority.objects.get(object), masks) for object, masks in said)
         return Role(
             record,
-            tuple(Securable(authority.ref(node), masks.grants) for node, masks in named if node is not None),
+            tuple(
+                Securable(authority.ref(node), masks.grants)
+                for node, masks in named
+                if node is not None and (every or self._known(authority, permit, node))
+            ),
         )
+
+    def _known(self, authority: Authority, permit: Permit, node: Node) -> bool:
+        caller = authority.caller(permit.identity, node.metalake)
+        return allowed(authority, caller, LOADS[node.type], node)
+
+
+def _metalake(permit: Permit) -> ObjectRef:
+    return ObjectRef(permit.ref.metalake, ObjectType.METALAKE)
 
 
 def _names(permit: Permit, roles: Iterable[Node]) -> list[str]:

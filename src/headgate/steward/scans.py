@@ -3,7 +3,6 @@
 import hashlib
 import hmac
 import secrets
-from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as StillRunning
 from datetime import UTC, datetime, timedelta
@@ -11,19 +10,15 @@ from functools import cached_property
 from typing import Any, Final
 
 import msgspec
-import orjson
 
 from headgate import planning
 from headgate.catalogs.interface import Document, IcebergCatalog
-from headgate.catalogs.locations import normal
-from headgate.lenses.copies import GovernedCopy
-from headgate.lenses.metadata import governed_specs
+from headgate.catalogs.locations import inside, normal
 from headgate.model import errors as e
 from headgate.model.objects import clip
 from headgate.planning import Plan, PlanRequest, Veil, Within
 from headgate.planning.plan import FILES_PER_TASK
 from headgate.planning.tokens import view_digest
-from headgate.steward.governed import parted
 from headgate.steward.iceberg import Documents
 from headgate.steward.permits import Permit
 from headgate.steward.planned import told
@@ -66,17 +61,33 @@ class Scans:
 
     @cached_property
     def _key(self) -> bytes:
-        return keys.key(self.kernel.store, "plan-tasks")
+        return keys.key(self.kernel.store, keys.Use.PLAN_TASKS)
 
     def plan(self, permit: Permit, body: bytes, circumstances: Circumstances) -> Planned:
-        """Plan a scan; one that takes long goes on in the background under an id."""
+        """Plan a scan; one that takes long goes on in the background under an id.
+
+        INVARIANT: for restricted callers, whether a plan is there at once depends on whether the governed manifests of its
+        snapshot are ready, never on which copies a filter needs: all other plans are submitted first and then polled.
+        """
         with told():
             request = PlanRequest.from_json(body or b"{}")
-        work = self._begun(permit, request, circumstances)
+        now = self._current(permit)
+        if (
+            now.sight is None
+            or self.reads.delegated(permit, now.sight) is not None
+            or self._at_hand(permit, now.sight, request)
+        ):
+            work = self._begun(permit, now, request, circumstances)
+        elif circumstances.polls:
+            return self._later(
+                permit, now, self._begun(permit, now, request, circumstances), body, circumstances
+            )
+        else:
+            return Planned("completed", None, self._waited_for(permit, request, circumstances))
         try:
             return Planned("completed", None, work.result(timeout=self.patience).members)
         except StillRunning:
-            return self._later(permit, work, body, circumstances)
+            return self._later(permit, now, work, body, circumstances)
 
     def poll(self, permit: Permit, id: str) -> Planned:
         """How far a plan of the caller's own is. One made under another view of the table than now is gone."""
@@ -120,10 +131,32 @@ class Scans:
 
     # -- inside -------------------------------------------------------------------------------------------------
 
-    def _begun(self, permit: Permit, request: PlanRequest, circumstances: Circumstances) -> "Future[Made]":
+    def _at_hand(self, permit: Permit, sight: Sight, request: PlanRequest) -> bool:
+        """Whether a restricted plan needs nothing but governed manifests that are ready.
+
+        INVARIANT: refuses what makes no sense in the terms of the governed document, before anything of the table itself
+        is looked at, so that every error is about what is shown.
+        """
+        shown, ready = self.governed.shown(sight, permit.identity)
+        with told():
+            scope = planning.check(shown.metadata, _as_shown(request))
+        return scope.added_by is None and (scope.snapshot_id is None or scope.snapshot_id in ready)
+
+    def _waited_for(self, permit: Permit, request: PlanRequest, circumstances: Circumstances) -> bytes:
+        """The answer for a client that cannot come back for it: over all governed files of the snapshot, once these are ready."""
+
+        def look(again: Permit) -> tuple[bytes, dict[str, object]]:
+            return self._answer(again, self._current(again), request, all_at_once=True)
+
+        members, audited = self.reads.waited_in_request(permit, look)
+        self.kernel.audit_read(permit, **audited, **circumstances.told())
+        return members
+
+    def _begun(
+        self, permit: Permit, now: "_Current", request: PlanRequest, circumstances: Circumstances
+    ) -> "Future[Made]":
         if len(self._running) >= MOST_WAITING:
             raise e.Unavailable("too many scans are being planned", hint="retry in a moment")
-        now = self._current(permit)
         # Restricted scans may wait for copies to be made, and must not keep others from being planned meanwhile.
         pool = self._pool if now.sight is None else self._waiting
         work = pool.submit(self._plan, permit, now, request, circumstances)
@@ -135,7 +168,7 @@ class Scans:
         """Plan again, under the rights of this moment, what the process that was at it did not finish."""
         request = PlanRequest.from_json(record.request or b"{}")
         said = msgspec.json.decode(record.said, type=Circumstances)
-        self._underway.resume(record, lambda: self._begun(permit, request, said))
+        self._underway.resume(record, lambda: self._begun(permit, self._current(permit), request, said))
 
     def _plan(
         self, permit: Permit, now: "_Current", request: PlanRequest, circumstances: Circumstances
@@ -156,7 +189,7 @@ class Scans:
         return Made(members, self._view(permit, now)), told
 
     def _answer(
-        self, permit: Permit, now: "_Current", request: PlanRequest
+        self, permit: Permit, now: "_Current", request: PlanRequest, *, all_at_once: bool = False
     ) -> tuple[bytes, dict[str, object]]:
         if now.sight is None:
             return self._whole(permit, now, self._made(now, request))
@@ -164,45 +197,42 @@ class Scans:
             # The engine enforces the rest by itself, and is trusted to.
             members, told = self._whole(permit, now, self.governed.plan(now.sight, request))
             return members, {**told, "delegated": True}
-        # The view shows every snapshot in the current schema: names of former ones mean nothing there, nor do columns
-        # that were dropped.
-        request = msgspec.structs.replace(request, use_snapshot_schema=False)
-        if request.start_snapshot_id is None and self.governed.is_ready(
-            now.sight, _snapshot(now.document.metadata, request)
-        ):
-            return self._whole(permit, now, self._over_governed(permit, now, request))
-        files = self.governed.plan(now.sight, request)
-        incremental = request.start_snapshot_id is not None
-        originals, sources = parted(files, now.sight, copy_all=incremental)
-        self.governed.gave(now.sight, originals)
-        current = files.snapshot_id == now.document.metadata.get("current-snapshot-id")
-        if not sources and current:
-            return self._whole(permit, now, files)
-        if (
-            files.snapshot_id is not None
-            and not incremental
-            and (files.file_count > FILES_PER_TASK or (originals and not current))
-        ):
-            # What is given out in parts has to be found again, and what of the table itself readers are told of must be
-            # written down where credentials for it are given: both takes governed manifests.
-            self.governed.document(now.sight, permit.identity, [files.snapshot_id])
-            return self._whole(permit, now, self._over_governed(permit, now, request))
-        if not sources:
-            return self._whole(permit, now, files)
-        assert files.snapshot_id is not None
-        copies = self.governed.copies(now.sight, files.snapshot_id, sources, permit.identity)
-        members, records, size = copied(files, originals, copies, now.sight)
-        return members, {
-            **_said(files),
-            **now.places(),
-            "files": len(originals) + sum(c.location is not None for c in copies.values()),
-            "bytes": size,
-            "records": records,
-        }
+        made = self._restricted(permit, now.sight, _as_shown(request), all_at_once=all_at_once)
+        # A scan between snapshots is given whole: its governed manifests are nowhere to be found again for a part of it.
+        between = request.start_snapshot_id is not None
+        return self._whole(permit, now, made, in_parts=not between)
 
-    def _whole(self, permit: Permit, now: "_Current", made: Plan) -> tuple[bytes, dict[str, object]]:
+    def _restricted(self, permit: Permit, sight: Sight, request: PlanRequest, *, all_at_once: bool) -> Plan:
+        """A plan over governed files, or NotReady while they are being made.
+
+        INVARIANT: a caller's request acts on governed metadata only. Which way is taken depends on the request, on what is
+        shown and on what is ready, never on files of the table itself.
+        """
+        reader = permit.identity
+        document, ready = self.governed.shown(sight, reader)
+        shown = document.metadata
+        with told():
+            scope = planning.check(shown, request)
+        if scope.added_by is not None:
+            return self.governed.plan_some(sight, shown, request, reader)
+        snapshot = scope.snapshot_id
+        if snapshot is None or snapshot in ready:
+            return self.governed.plan_governed(sight, shown, request)
+        if not all_at_once and self.governed.chooser(sight, shown, request).narrows(sight.metadata):
+            some = self.governed.plan_some(sight, shown, request, reader)
+            current = snapshot == shown.get("current-snapshot-id")
+            if some.file_count <= FILES_PER_TASK and (current or not _names_originals(some, sight)):
+                return some
+        # What is given out in parts has to be found again, and what of the table itself readers are told of must be written
+        # down where credentials for it are given: both takes governed manifests.
+        governed = self.governed.govern(sight, snapshot, reader)
+        return self.governed.plan_governed(sight, governed, request)
+
+    def _whole(
+        self, permit: Permit, now: "_Current", made: Plan, *, in_parts: bool = True
+    ) -> tuple[bytes, dict[str, object]]:
         """A plan whose files may all be given as they are."""
-        return self._members(permit, made), {
+        return self._members(permit, made) if in_parts else made.body(), {
             **_said(made),
             **now.places(),
             "files": made.file_count,
@@ -220,48 +250,29 @@ class Scans:
                 within=Within(now.adapter.own_folders(now.document)),
             )
 
-    def _over_governed(self, permit: Permit, now: "_Current", request: PlanRequest) -> Plan:
-        """A plan over governed files, with their own statistics: nothing is left to hide."""
-        assert now.sight is not None
-        with told():
-            return planning.plan(
-                self.governed.withheld(now.sight, permit.identity).metadata,
-                request,
-                io=now.adapter.storage.io,
-                index=self.index,
-                veil=Veil(lens=now.sight.view),
-                within=_governed_places(now.sight),
-            )
-
     def _from_token(self, now: "_Current", permit: Permit, token: str) -> tuple[Plan, planning.PlanTask]:
-        """The plan that a token is a part of, made again the way it was made: over governed files if it was restricted,
-        or over files that conform as they are."""
-
-        def again(document: Json, veil: Veil | None, within: Within) -> tuple[Plan, planning.PlanTask]:
-            return planning.plan_from_token(
-                document,
-                token,
-                key=self._key,
-                io=now.adapter.storage.io,
-                index=self.index,
-                veil=veil,
-                within=within,
-            )
-
+        """The plan that a token is a part of, made again the way it was made: over governed files if it was restricted."""
         sight = now.sight
         if sight is None:
-            return again(now.document.metadata, None, Within(now.adapter.own_folders(now.document)))
-        if self.reads.delegated(permit, sight) is None:
-            governed = self.governed.withheld(sight, permit.identity).metadata
-            try:
-                return again(governed, Veil(lens=sight.view), _governed_places(sight))
-            except planning.StalePlanTaskError:
-                pass
-            made, task = again(sight.metadata, sight.veil, sight.within)
-            if parted(made, sight)[1]:
-                raise planning.StalePlanTaskError
-            return made, task
-        return again(sight.metadata, sight.veil, sight.within)
+            document, veil, within = (
+                now.document.metadata,
+                None,
+                Within(now.adapter.own_folders(now.document)),
+            )
+        elif self.reads.delegated(permit, sight) is None:
+            document = self.governed.withheld(sight, permit.identity).metadata
+            veil, within = Veil(lens=sight.view), sight.given
+        else:
+            document, veil, within = sight.metadata, sight.veil, sight.within
+        return planning.plan_from_token(
+            document,
+            token,
+            key=self._key,
+            io=now.adapter.storage.io,
+            index=self.index,
+            veil=veil,
+            within=within,
+        )
 
     def _members(self, permit: Permit, made: Plan) -> bytes:
         if made.file_count <= FILES_PER_TASK:
@@ -279,7 +290,12 @@ class Scans:
         return _Current(document, adapter, self.reads.sight(permit, document, adapter))
 
     def _later(
-        self, permit: Permit, work: "Future[Made]", body: bytes, circumstances: Circumstances
+        self,
+        permit: Permit,
+        now: "_Current",
+        work: "Future[Made]",
+        body: bytes,
+        circumstances: Circumstances,
     ) -> Planned:
         id = secrets.token_urlsafe(24)
         record = plans.PlanRecord(
@@ -288,7 +304,7 @@ class Scans:
             permit.identity.user,
             "submitted",
             stored_time(datetime.now(UTC) + LIFETIME),
-            self._view(permit, self._current(permit)),
+            self._view(permit, now),
             body,
             msgspec.json.encode(circumstances),
             self._underway.runner,
@@ -332,59 +348,15 @@ class _Current(msgspec.Struct, frozen=True):
         )
 
 
-def _governed_places(sight: Sight) -> Within:
-    """Governed manifests name files of the view's own folder, and originals that conform as they are."""
-    return Within((normal(sight.folder), *sight.adapter.own_folders(sight.document)))
+def _as_shown(request: PlanRequest) -> PlanRequest:
+    """A restricted request: the view shows every snapshot in the current schema, so names of former ones mean nothing."""
+    return msgspec.structs.replace(request, use_snapshot_schema=False)
 
 
-def _snapshot(metadata: Json, request: PlanRequest) -> int | None:
-    """The snapshot that a request is of, as far as that can be told without planning it."""
-    if request.snapshot_id is not None:
-        return request.snapshot_id
-    if request.ref is not None:
-        ref = (metadata.get("refs") or {}).get(request.ref)
-        return None if ref is None else int(ref["snapshot-id"])
-    current: int | None = metadata.get("current-snapshot-id")
-    return current
-
-
-def copied(
-    files: Plan, originals: Sequence[str], copies: Mapping[str, GovernedCopy], sight: Sight
-) -> tuple[bytes, int, int]:
-    """The members of a plan's answer with each file's copy in its place, and the rows and bytes of all.
-
-    INVARIANT: of a file that is not given as it is, nothing is told but its copy and the partition it lies in, and
-    that only where the view shows the partition's columns.
-    """
-    specs = {spec["spec-id"]: spec for spec in governed_specs(sight.metadata, sight.sql.outline)}
-    as_they_are = frozenset(originals)
-    tasks: list[Json] = []
-    for task in orjson.loads(b"{" + files.body() + b"}")["file-scan-tasks"]:
-        file = task["data-file"]
-        if file["file-path"] in as_they_are:
-            tasks.append(task)
-            continue
-        copy = copies[file["file-path"]]
-        if copy.location is None:
-            continue
-        shown: Json = {
-            "spec-id": file["spec-id"],
-            "content": "data",
-            "file-path": copy.location,
-            "file-format": "parquet",
-            "partition": file["partition"] if specs[file["spec-id"]]["fields"] else [],
-            "file-size-in-bytes": copy.size,
-            "record-count": copy.records,
-        }
-        if copy.split_offsets:
-            shown["split-offsets"] = list(copy.split_offsets)
-        tasks.append({"data-file": shown, "residual-filter": True})
-    members = orjson.dumps({"file-scan-tasks": tasks, "delete-files": []})[1:-1]
-    return (
-        members,
-        sum(task["data-file"]["record-count"] for task in tasks),
-        sum(task["data-file"]["file-size-in-bytes"] for task in tasks),
-    )
+def _names_originals(made: Plan, sight: Sight) -> bool:
+    """Whether a plan over governed files names files of the table itself."""
+    folder = normal(sight.folder)
+    return any(not inside(normal(file.path), folder) for file in made.files())
 
 
 def _no_plan(id: str) -> e.NotFound:

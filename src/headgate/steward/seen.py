@@ -1,40 +1,48 @@
 """What a description of a table tells to someone who sees it through a lens: nothing of what is hidden."""
 
-import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
+from typing import Final
 
 import msgspec
 
-from headgate.language.ast import TRUE, columns
-from headgate.language.evaluate import keeps
-from headgate.language.values import from_text
+from headgate.lenses.outline import Outline, governed_properties
 from headgate.model import tables as t
-from headgate.model.schema import Type
 from headgate.steward.lenses import Seen
 
 Path = tuple[str, ...]
 
+_OF_THE_FORMAT: Final = ("provider", "format-version", "current-snapshot-id")
+"""What a description says of a table besides its own properties, and the governed document too."""
+
 
 def table(seen: Seen, whole: t.LoadedTable) -> t.LoadedTable:
-    """A table's description without its hidden columns, and without all that names them."""
-    hidden = _hidden(seen)
-    if not hidden:
+    """A table's description without its hidden columns, its layout and properties as the governed document has them.
+
+    INVARIANT: what is left out is left out by what it is, never by whether it mentions a hidden name: that would tell the
+    name to whoever guesses it.
+    """
+    lens = seen.lens
+    if lens.whole:
         return whole
-    gone = hides(hidden)
+    gone = hidden_from(seen)
+    blind = hides(frozenset(seen.shape.path(id) for id in lens.blind))
     definition = whole.definition
     kept = (_column(column, gone) for column in definition.columns)
+    layout = [path for step in definition.partitioning for path in _partitioned(step)]
+    order = [path for step in definition.sort_orders for path in _named(step.sort_term)]
+    spread = [path for e in definition.distribution.func_args for path in _named(e)]
+    outline = Outline(lens.shown(seen.shape.schema), seen.within(lens.blind))
+    own = {key: value for key, value in definition.properties.items() if key in _OF_THE_FORMAT}
     shown = msgspec.structs.replace(
         definition,
         columns=tuple(column for column in kept if column is not None),
-        partitioning=tuple(p for p in definition.partitioning if not any(map(gone, _partitioned(p)))),
-        sort_orders=tuple(o for o in definition.sort_orders if not any(map(gone, _named(o.sort_term)))),
-        distribution=definition.distribution
-        if not any(gone(path) for e in definition.distribution.func_args for path in _named(e))
-        else t.Distribution(),
+        partitioning=() if any(map(blind, layout)) else definition.partitioning,
+        sort_orders=() if any(map(blind, order)) else definition.sort_orders,
+        distribution=t.Distribution() if any(map(blind, spread)) else definition.distribution,
         indexes=tuple(i for i in definition.indexes if not any(map(gone, i.field_names))),
-        properties=silent(definition.properties, (path[-1] for path in hidden)),
+        properties={**governed_properties(definition.properties, outline), **own},
     )
-    fields = {name: id for name, id in whole.fields.items() if id not in seen.lens.hidden}
+    fields = {name: id for name, id in whole.fields.items() if id not in lens.hidden}
     return msgspec.structs.replace(whole, definition=shown, fields=fields)
 
 
@@ -45,11 +53,7 @@ def hides(hidden: frozenset[Path]) -> Callable[[Path], bool]:
 
 def hidden_from(seen: Seen) -> Callable[[Path], bool]:
     """Whether a column of that path is hidden by this lens."""
-    return hides(_hidden(seen))
-
-
-def _hidden(seen: Seen) -> frozenset[Path]:
-    return frozenset(seen.shape.path(id) for id in seen.lens.hidden)
+    return hides(frozenset(seen.shape.path(id) for id in seen.lens.hidden))
 
 
 def _column(column: t.Column, gone: Callable[[Path], bool]) -> t.Column | None:
@@ -79,76 +83,3 @@ def _partitioned(step: t.Partitioning) -> list[Path]:
 def _named(expression: t.Expression) -> list[Path]:
     own = [expression.field_name] if expression.field_name else []
     return [*own, *(path for e in expression.func_args or () for path in _named(e))]
-
-
-def silent(properties: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:
-    """The properties that do not speak of these columns, neither in their name nor in their value."""
-    speaks = re.compile(rf"(?<!\w)(?:{'|'.join(re.escape(name) for name in sorted(names))})(?!\w)")
-    return {key: value for key, value in properties.items() if not speaks.search(f"{key}\n{value}")}
-
-
-Sources = dict[str, set[tuple[int, str]]]
-"""By the name of a partition field, the columns it is made of and how; more than one where layouts differ."""
-
-
-def partitions(seen: Seen, found: list[t.Partition], sources: Sources) -> list[t.Partition]:
-    """The partitions that hold rows one may see, without the values of hidden and masked columns.
-
-    A filter over other columns than the partitions are made by cannot be told from them, so then none is shown.
-    """
-    lens = seen.lens
-    if lens.whole:
-        return found
-    shown: dict[str, t.Partition] = {}
-    for partition in found:
-        if lens.rows != TRUE and not _kept(seen, partition, sources):
-            continue
-        told = _without_blind(seen, partition, sources)
-        if told is not None:
-            shown.setdefault(told.name, told)
-    return [shown[name] for name in sorted(shown)]
-
-
-def _kept(seen: Seen, partition: t.Partition, sources: Sources) -> bool:
-    row: dict[int, object] = {}
-    for step, value in zip(partition.name.split("/"), partition.values, strict=True):
-        made_of = sources.get(step.partition("=")[0], set())
-        if len(made_of) == 1:
-            source, transform = next(iter(made_of))
-            located = seen.shape.schema.find(source)
-            if transform == "identity" and located is not None and len(located.ids) == 1:
-                row[source] = _value(located.field.type, value)
-    known = {id for id, value in row.items() if value is not _UNREADABLE}
-    return columns(seen.lens.rows) <= known and keeps(seen.lens.rows, row)
-
-
-_UNREADABLE = object()
-
-
-def _value(type: Type, value: t.Expression) -> object:
-    if value.data_type == "null":
-        return None
-    try:
-        return from_text(type, str(value.value))
-    except ValueError:
-        return _UNREADABLE
-
-
-def _without_blind(seen: Seen, partition: t.Partition, sources: Sources) -> t.Partition | None:
-    blind = seen.within(seen.lens.blind)
-    steps = partition.name.split("/")
-    kept = []
-    for number, step in enumerate(steps):
-        made_of = sources.get(step.partition("=")[0], set())
-        if made_of and blind.isdisjoint(source for source, _ in made_of):
-            kept.append(number)
-    if len(kept) == len(steps):
-        return partition
-    if not kept:
-        return None
-    return t.Partition(
-        partition.type,
-        "/".join(steps[n] for n in kept),
-        tuple(partition.field_names[n] for n in kept),
-        tuple(partition.values[n] for n in kept),
-    )

@@ -16,6 +16,8 @@ from headgate.steward.catalogs import Catalogs
 Json = dict[str, Any]
 
 _MOST: Final = 50_000
+_HIGHEST: Final = 1_000_000
+"""No table has given out more field ids; a document that says so is not believed."""
 
 
 class Shapes:
@@ -45,13 +47,25 @@ class Shapes:
             self._keep(self._at, (table.id, document.location), shape)
         return shape
 
+    def kept_here(self, authority: Authority, node: Node) -> bool:
+        """Whether the documents of an object's tables are kept in this store; of a metalake, some may be."""
+        if node.type is ObjectType.METALAKE:
+            return True
+        try:
+            return not self.catalogs.opened(catalog_of(authority, node)).outside
+        except HeadgateError:
+            return True
+
     def read(self, metadata: Json) -> Shape | None:
         """The columns of a table by its Iceberg document; None if this version cannot read them."""
         try:
             schemas = metadata.get("schemas") or [metadata["schema"]]
             current = metadata.get("current-schema-id", schemas[0].get("schema-id", 0))
+            last = metadata.get("last-column-id", 0)
+            if not isinstance(last, int) or not 0 <= last <= _HIGHEST:
+                return None
             # INVARIANT: by all that is read, never by ids alone, which whoever makes a table can choose.
-            key = hashlib.blake2b(orjson.dumps((current, schemas)), digest_size=32).digest()
+            key = hashlib.blake2b(orjson.dumps((current, last, schemas)), digest_size=32).digest()
             known = self._known.get(key)
             if known is not None:
                 return known
@@ -59,7 +73,7 @@ class Shapes:
             now = next(schema for schema in read if schema.schema_id == current)
         except (KeyError, IndexError, StopIteration, TypeError, AttributeError, SchemaError):
             return None
-        shape = Shape.of(now, read)
+        shape = Shape.of(now, read, last)
         self._keep(self._known, key, shape)
         return shape
 

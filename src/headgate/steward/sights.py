@@ -11,24 +11,28 @@ import msgspec
 import structlog
 
 from headgate.catalogs.interface import Document, IcebergCatalog, holds_documents
+from headgate.catalogs.locations import normal
 from headgate.decide import Authority, Node
 from headgate.language.errors import LoweringError
 from headgate.language.masks.python import Secrets
-from headgate.lenses.copies import SourceFile, copy_key
-from headgate.lenses.metadata import governed_specs
+from headgate.lenses.arrangement import arrangement_of
+from headgate.lenses.copies import Arrangement, Source, copy_key
+from headgate.lenses.outline import governed_specs
 from headgate.model.errors import Forbidden, Unsupported
 from headgate.model.objects import ObjectType
 from headgate.model.principals import Identity
 from headgate.pipelines.lens_sql import LensSql, lens_sql
 from headgate.planning import Veil, Within
 from headgate.steward.lenses import Seen, decide, veil_of
-from headgate.steward.modes import COPY, ORIGINALS
+from headgate.steward.modes import COPY, LAZY, ORIGINALS, PARTITIONS, STATISTICS
 from headgate.steward.shapes import Shapes, catalog_of, place
-from headgate.store import Store, keys
+from headgate.store import Store, keys, mask_keys
 
 Json = dict[str, Any]
 
 _MOST: Final = 2_000
+_FORM: Final = 2
+"""Raised whenever governed manifests come out otherwise than before: those of an older form are written again."""
 
 log = structlog.get_logger("headgate.lenses")
 
@@ -77,27 +81,48 @@ class Sight:
     def within(self) -> Within:
         return Within(self.adapter.own_folders(self.document))
 
+    @cached_property
+    def given(self) -> Within:
+        """Where files lie that governed manifests name: in the view's own folder, or in the table's if they conform."""
+        return Within((normal(self.folder), *self.adapter.own_folders(self.document)))
+
+    @property
+    def lazy(self) -> str:
+        """By what a reader's filter chooses the copies that are made for it."""
+        return self.adapter.properties.get(LAZY, PARTITIONS)
+
     @property
     def copies_originals(self) -> bool:
-        """Whether files that conform as they are are copied too, so that the view's folder holds everything."""
-        return self.adapter.properties.get(ORIGINALS) == COPY
+        """Whether files that conform as they are are copied too, so that the view's folder holds everything.
+
+        INVARIANT: of the third format version all are. Files that were rewritten carry row ids, which number the rows of
+        the whole table: the gaps tell how many are hidden.
+        """
+        return self.adapter.properties.get(ORIGINALS) == COPY or int(self.metadata["format-version"]) > 2
 
     @cached_property
     def shape(self) -> str:
-        """A digest over what governed manifests depend on besides files: the columns seen, the partitioning, and
-        whether they may name files of the table itself."""
+        """A digest over what governed manifests depend on besides files: the columns seen, the partitioning, how
+        copies lie, and whether they may name files of the table itself."""
         specs = governed_specs(self.metadata, self.sql.outline)
-        parts = (self.sql.outline.schema.to_json(), specs, self.copies_originals)
+        columns, arrangement = self.sql.outline.schema.to_json(), self.arrangement.value
+        named = (self.copies_originals, self.veil.by_statistics)
+        parts = (_FORM, columns, specs.listed, arrangement, named)
         text = msgspec.json.encode(parts, order="sorted")
         return hashlib.sha256(text).hexdigest()
 
-    def key(self, source: SourceFile, snapshot: int) -> str:
-        """The name of a source file's copy."""
-        return copy_key(source, self.view, snapshot if self.sql.counted else None)
+    @cached_property
+    def arrangement(self) -> Arrangement:
+        """How the view's copies lie; columns that were dropped are hidden from everybody who sees a part."""
+        return arrangement_of(self.metadata, self.sql.outline, lost=bool(self.seen.shape.lost))
+
+    def key(self, source: Source, snapshot: int) -> str:
+        """The name of a source's copy."""
+        return copy_key(source, self.view, self.arrangement, snapshot if self.sql.counted else None)
 
     @cached_property
     def _base(self) -> str:
-        return self.adapter.governed_folder(self.document)
+        return self.adapter.governed_folder(self.document, self.object)
 
 
 def _veil(seen: Seen) -> Veil:
@@ -116,14 +141,17 @@ class Sights:
 
     def of(self, table: Node, seen: Seen, document: Document, adapter: IcebergCatalog) -> Sight:
         """The sight of a restricted lens over a document, or a refusal if it cannot be enforced."""
-        key = (table.id, seen.lens.id, seen.shape.key)
+        pools = self._pools(table, seen)
+        key = (table.id, seen.lens.id, seen.shape.key, *pools.items())
         kept = self._kept.get(key)
         if kept is None:
-            kept = (_veil(seen), self._lowered(table, seen))
+            kept = (_veil(seen), self._lowered(table, seen, pools))
             self._kept[key] = kept
             while len(self._kept) > _MOST:
                 self._kept.popitem(last=False)
-        return Sight(table.id, table.chain[1][0], seen, kept[0], kept[1], document, adapter)
+        by_statistics = adapter.properties.get(ORIGINALS) == STATISTICS
+        veil = msgspec.structs.replace(kept[0], by_statistics=by_statistics)
+        return Sight(table.id, table.chain[1][0], seen, veil, kept[1], document, adapter)
 
     def as_seen_by(
         self, authority: Authority, table: Node, identity: Identity, location: str | None = None
@@ -147,11 +175,11 @@ class Sights:
             return None
         return self.of(table, Seen(verdict.lens, shape), document, adapter)
 
-    def _lowered(self, table: Node, seen: Seen) -> LensSql:
+    def _lowered(self, table: Node, seen: Seen, pools: dict[str, str]) -> LensSql:
         lens, schema = seen.lens, seen.shape.schema
         try:
             return lens_sql(
-                lens.id, schema, lens.shown(schema), lens.masks, lens.rows, self._secrets(table, seen)
+                lens.id, schema, lens.shown(schema), lens.masks, lens.rows, self._secrets(table, seen, pools)
             )
         except LoweringError as error:
             # Not for the caller: it may name a column that they must not know of.
@@ -162,12 +190,25 @@ class Sights:
                 about=ObjectType.TABLE,
             ) from None
 
-    def _secrets(self, table: Node, seen: Seen) -> Secrets:
-        """The keys and the salt of a lens's masks: made by the server, kept in its store, never told."""
-        masks = seen.lens.masks
-        named = {str(mask.args[0]) for mask in masks if mask.name == "token"}
-        salted = any(mask.name in ("sha256_query_local", "noisy") for mask in masks)
+    def _pools(self, table: Node, seen: Seen) -> dict[str, str]:
+        """Whose tables give the same tokens as this one, for each key of the lens: its owner's, or those of all who joined."""
+        named = {str(mask.args[0]) for mask in seen.lens.masks if mask.name == "token"}
+        if not named:
+            return {}
+        with self.store.read() as read:
+            return mask_keys.pools(read, table.metalake, table.id, table.owner, named)
+
+    def _secrets(self, table: Node, seen: Seen, pools: dict[str, str]) -> Secrets:
+        """The secrets of a lens: made by the server, kept in its store, never told."""
+        used = {mask.name for mask in seen.lens.masks}
+
+        def key(use: keys.Use, *of: int | str) -> bytes:
+            return keys.key(self.store, use, *of)
+
         return Secrets(
-            {name: keys.key(self.store, f"mask|{table.metalake}|{name}") for name in sorted(named)},
-            keys.key(self.store, f"salt|{table.id}|{seen.lens.id}") if salted else b"",
+            {name: key(keys.Use.PSEUDONYMS, table.metalake, pool, name) for name, pool in pools.items()},
+            salt=key(keys.Use.QUERY_LOCAL, table.id, seen.lens.id) if "sha256_query_local" in used else b"",
+            noise=key(keys.Use.NOISE, table.id) if "noisy" in used else b"",
+            order=key(keys.Use.ORDER, table.id),
+            names=key(keys.Use.VIEWS, table.id),
         )

@@ -5,7 +5,8 @@ from typing import Any, Final
 import msgspec
 
 from headgate.catalogs import TableCatalog
-from headgate.catalogs.interface import Place, Staged, holds_tables
+from headgate.catalogs.iceberg.validity import READ_BY
+from headgate.catalogs.interface import Place, Staged, holds_documents, holds_tables
 from headgate.decide import Op, visible
 from headgate.model import tables as t
 from headgate.model.errors import AlreadyExists, IllegalArgument, NameTaken, NotFound, Unsupported
@@ -14,9 +15,10 @@ from headgate.model.principals import Audit
 from headgate.steward import seen
 from headgate.steward.catalogs import Catalogs
 from headgate.steward.kernel import Kernel
-from headgate.steward.lenses import Lenses, Seen
+from headgate.steward.lenses import Lenses
 from headgate.steward.ownership import created
 from headgate.steward.permits import Permit
+from headgate.steward.placing import Placing, in_changes, in_definition
 from headgate.store import Write, objects
 
 
@@ -28,8 +30,9 @@ class KeptTable(msgspec.Struct, frozen=True):
 
 
 class Tables:
-    def __init__(self, kernel: Kernel, catalogs: Catalogs, lenses: Lenses) -> None:
+    def __init__(self, kernel: Kernel, catalogs: Catalogs, lenses: Lenses, placing: Placing) -> None:
         self.kernel = kernel
+        self.placing = placing
         self.catalogs = catalogs
         self.lenses = lenses
 
@@ -46,8 +49,10 @@ class Tables:
         name = checked_name(definition.name, "table")
         adapter = self.adapter(permit)
         free(permit, ObjectType.TABLE, name)
-        staged = adapter.create_table(place_in(permit, name), definition)
-        with self.kernel.change(permit) as tx, Abandoned(staged):
+        at, chosen = place_in(permit, name), in_definition({"properties": definition.properties})
+        more = self.placing.named(permit, adapter, at, chosen) if holds_documents(adapter) else ()
+        staged = adapter.create_table(at, definition)
+        with self.kernel.change(permit, *more) as tx, Abandoned(staged):
             untaken(tx, permit.node.id, ObjectType.TABLE, name)
             record = created(tx, permit, ObjectType.TABLE, name)
             staged.commit(tx, record.id)
@@ -70,13 +75,14 @@ class Tables:
         """
         with self.kernel.store.read() as read:
             before = objects.present(read, permit.node.id)
-        view = self.lenses.of(permit)
-        _check_seen(view, changes)
         name = _new_name(permit, changes, into)
         place = Place(_segments(permit.ref.parent), permit.ref.name, before.id)
-        staged = self.adapter(permit).alter_table(place, changes)
-        permits = (permit,) if into is None else (permit, *into)
-        with self.kernel.change(*permits) as tx, Abandoned(staged):
+        adapter = self.adapter(permit)
+        chosen = in_changes(changes)
+        more = self.placing.named(permit, adapter, place, chosen) if holds_documents(adapter) else ()
+        staged = adapter.alter_table(place, changes)
+        permits = (permit, *more) if into is None else (permit, *into, *more)
+        with self.kernel.change(*permits, telling=lambda _: _told(changes)) as tx, Abandoned(staged):
             staged.commit(tx, before.id)
             target = None if into is None else into[1].node.id
             if name is not None:
@@ -85,7 +91,8 @@ class Tables:
             record = objects.present(tx, before.id)
         definition = msgspec.structs.replace(staged.result.definition, name=record.name)
         altered = msgspec.structs.replace(staged.result, definition=definition)
-        return KeptTable(seen.table(view, altered), record.audit)
+        # Who sees all of the table before the change may see less of it now, such as a column that gets a hidden name.
+        return KeptTable(seen.table(self.lenses.of(permit), altered), record.audit)
 
     def drop(self, permit: Permit, *, purge: bool) -> None:
         """Forget a table; purging deletes its files as well."""
@@ -160,13 +167,11 @@ def untaken(tx: Write, schema: int, type: ObjectType, name: str) -> None:
         raise NameTaken(f"{other} '{clip(name)}' already exists", about=other)
 
 
-def _check_seen(view: Seen, changes: tuple[t.TableChange, ...]) -> None:
-    """A column that the caller does not see is not there for them to change."""
-    gone = seen.hidden_from(view)
-    for change in changes:
-        path = getattr(change, "old_field_name", None) or getattr(change, "field_name", None)
-        if path is not None and not isinstance(change, t.AddColumn) and gone(tuple(path)):
-            raise NotFound(f"column '{clip('.'.join(path))}' does not exist", about=ObjectType.COLUMN)
+def _told(changes: tuple[t.TableChange, ...]) -> dict[str, object]:
+    """What the audit trail shall know: the kinds of changes, and properties that change what readers read."""
+    named = {change.property for change in changes if isinstance(change, t.SetProperty | t.RemoveProperty)}
+    kinds = sorted({str(change.__struct_config__.tag) for change in changes})
+    return {"updates": kinds, "reads_as": sorted(READ_BY & named) or None}
 
 
 def _new_name(

@@ -68,6 +68,7 @@ class Tokens:
             creator=permit.identity.user,
             created_at=now(),
             expires_at=expiry(expires),
+            revision=self.kernel.store.revision(),
         )
         tokens.add(self.kernel.store, record)
         self._audit(permit, record, "created")
@@ -86,8 +87,8 @@ class Tokens:
         self._audit(permit, record, "revoked")
         return done
 
-    def proven(self, text: str) -> tuple[str, frozenset[str]]:
-        """The user and groups that a token proves."""
+    def proven(self, text: str) -> TokenRecord:
+        """The token of that text, which proves to be its user."""
         shape = _SHAPE.fullmatch(text)
         record = tokens.find(self.kernel.store, shape[1]) if shape else None
         if shape is None or record is None or not hmac.compare_digest(_digest(shape[2]), record.digest):
@@ -96,7 +97,7 @@ class Tokens:
             raise Unauthenticated("the token was revoked", hint="ask a service admin for a new one")
         if record.expires_at is not None and record.expires_at <= now():
             raise Unauthenticated("the token has expired", hint="ask a service admin for a new one")
-        return record.user, frozenset(record.groups)
+        return record
 
     def _audit(self, permit: Permit, record: TokenRecord, done: str) -> None:
         self.kernel.audit(

@@ -54,7 +54,8 @@ class Vending:
         self.documents = documents
         self.kernel = documents.kernel
         self.reads = documents.reads
-        self.vendors = Vendors()
+        self.openings = documents.tables.catalogs.registry.openings
+        self.vendors = Vendors(self.openings)
 
     def access(self, permit: Permit, circumstances: Circumstances) -> Access:
         """What a client gets with a table that it loads or plans, if it asks for any."""
@@ -135,7 +136,7 @@ class Vending:
         return Scope(folders=(sight.folder,), files=originals)
 
     def _given(self, permit: Permit, vendor: Vendor, scope: Scope, asked: frozenset[str]) -> Access:
-        if not scope:
+        if not scope or not all(map(self.openings.holds, (*scope.folders, *scope.files, *scope.write))):
             return OWN
         signs = "remote-signing" in asked and vendor.signs
         if "vended-credentials" in asked and vendor.vends:

@@ -8,7 +8,7 @@ import msgspec
 import structlog
 
 from headgate.catalogs.iceberg.storage import Storage
-from headgate.lenses.copies import GovernedCopy, SourceFile
+from headgate.lenses.copies import GovernedCopy, Source
 from headgate.model.errors import ConnectionFailed, HeadgateError, NotFound
 from headgate.model.objects import ObjectType
 from headgate.model.principals import Identity
@@ -61,7 +61,7 @@ class Workshop:
             # Whoever still has that view asks again, and then it is theirs that counts.
             ledger.void(self.kernel.store, batch)
             return None
-        sources = tuple(msgspec.json.decode(one.source, type=SourceFile) for one in batch.wanted)
+        sources = tuple(msgspec.json.decode(one.source, type=Source) for one in batch.wanted)
         job = MaterialiseJob(
             sight.metadata,
             batch.snapshot,
@@ -69,6 +69,7 @@ class Workshop:
             sight.sql,
             sight.folder,
             sight.staging,
+            sight.arrangement,
             sight.adapter.storage.settings,
         )
         return Order(batch, job, sight.adapter.storage, table)
@@ -82,9 +83,9 @@ class Workshop:
         bodies = [(copy.key, msgspec.json.encode(copy)) for copy in copies]
         recorded = ledger.made(self.kernel.store, order.batch, bodies)
         for copy in copies:
-            if copy.key not in recorded and copy.location is not None:
+            for file in () if copy.key in recorded else copy.files:
                 try:
-                    order.storage.delete(copy.location)
+                    order.storage.delete(file.location)
                 except ConnectionFailed:
                     # It stays as a file that nothing names; garbage collection finds it.
                     continue

@@ -6,7 +6,15 @@ from typing import Any, Final
 import msgspec
 from sqlalchemy import bindparam, delete, insert, select, tuple_, update
 
-from headgate.model.changes import GroupMember, OwnerSet, PrincipalGone, PrincipalPut, RoleGrants, RoleHeld
+from headgate.model.changes import (
+    GroupMember,
+    OwnerSet,
+    PrincipalGone,
+    PrincipalPut,
+    RoleGrants,
+    RoleHeld,
+    UserRemoved,
+)
 from headgate.model.errors import AlreadyExists, IllegalArgument
 from headgate.model.objects import clip
 from headgate.model.principals import Attributes, PrincipalKind
@@ -98,6 +106,15 @@ def remove_principal(tx: Write, record: PrincipalRecord) -> None:
     forget_principal(tx, record.id)
     tx.execute(delete(t.principals).where(_p.id == record.id))
     tx.journal(PrincipalGone(record.id))
+    if record.kind is PrincipalKind.USER:
+        _remember_removed(tx, record)
+
+
+def _remember_removed(tx: Write, record: PrincipalRecord) -> None:
+    removed, key = t.removed_users, {"metalake": record.metalake, "name": record.name}
+    tx.execute(delete(removed).where(removed.c.metalake == record.metalake, removed.c.name == record.name))
+    tx.execute(insert(removed).values(**key, revision=tx.revision))
+    tx.journal(UserRemoved(record.metalake, record.name, tx.revision))
 
 
 def forget_principal(tx: Write, id: int) -> None:

@@ -118,7 +118,7 @@ class Store:
         self.url = make_url(url)
         self.engine = _engine(url)
         self._own = threading.local()
-        """Each thread's connection to SQLite for what every request looks up."""
+        """Each thread's connection to SQLite for what every request looks up, and the change that it is making."""
         self._writer = threading.Lock()
         self.written = 0
         """The revision after the last change by this process. Only ever grows: changes run one after the other."""
@@ -160,7 +160,11 @@ class Store:
             with _unavailable(self.url), writer.connect() as connection, connection.begin():
                 base = connection.execute(select(tables.state.c.revision).with_for_update()).scalar_one()
                 change = Write(connection, actor, action, base)
-                yield change
+                self._own.change = change
+                try:
+                    yield change
+                finally:
+                    self._own.change = None
                 if change.changes:
                     connection.execute(update(tables.state).values(revision=change.revision))
                     connection.execute(
@@ -173,6 +177,16 @@ class Store:
                         )
                     )
             self.written = change.revision
+
+    @contextmanager
+    def joined(self, actor: str, action: str) -> Iterator[Write]:
+        """As `write`; inside a change of this thread, a part of that one."""
+        under_way: Write | None = getattr(self._own, "change", None)
+        if under_way is not None:
+            yield under_way
+            return
+        with self.write(actor, action) as tx:
+            yield tx
 
     @contextmanager
     def append(self) -> Iterator[Connection]:

@@ -18,6 +18,7 @@ from headgate.model.changes import (
 )
 from headgate.model.errors import AlreadyExists, Conflict, NotFound
 from headgate.model.objects import ObjectType, clip
+from headgate.store import dropped
 from headgate.store import tables as t
 from headgate.store.database import Read, Write
 from headgate.store.records import ObjectRecord, audit_of
@@ -121,12 +122,6 @@ def many(read: Read, ids: list[int]) -> list[ObjectRecord]:
     return [found[id] for id in ids if id in found]
 
 
-def bodies(read: Read, type: ObjectType) -> list[dict[str, Any]]:
-    """What is kept of all objects of one type, in every metalake."""
-    rows = read.execute(select(_o.body).where(_o.type == type.value))
-    return [msgspec.json.decode(row.body) for row in rows]
-
-
 def has_children(read: Read, id: int, *types: ObjectType) -> bool:
     query = select(func.count()).where(_o.parent == id)
     if types:
@@ -197,10 +192,15 @@ def subtree(read: Read, id: int) -> list[tuple[int, ObjectType]]:
 
 
 def drop(tx: Write, id: int) -> None:
-    """Remove an object and everything below it, with all that was granted, owned, tagged and kept about them."""
+    """Remove an object and everything below it, with all that was granted, owned, tagged and kept about them.
+
+    What has places keeps them, and what it takes to come back.
+    """
     for gone, type in subtree(tx, id):
         if type is ObjectType.METALAKE:
             _drop_principals(tx, gone)
+        if type in dropped.PLACED:
+            dropped.keep(tx, gone)
         for row in tx.execute(
             select(t.role_grants).where((t.role_grants.c.object == gone) | (t.role_grants.c.role == gone))
         ).all():
@@ -237,6 +237,7 @@ def _drop_principals(tx: Write, metalake: int) -> None:
         access.forget_principal(tx, row.id)
         tx.journal(PrincipalGone(row.id))
     tx.execute(delete(t.principals).where(t.principals.c.metalake == metalake))
+    tx.execute(delete(t.removed_users).where(t.removed_users.c.metalake == metalake))
 
 
 def _record(row: Any) -> ObjectRecord:

@@ -38,8 +38,9 @@ def document_of(body: dict[str, Any]) -> str:
 
 def say(tx: Write, record: ObjectRecord, on: str | None, action: str) -> None:
     """Journal what a policy says now, and keep it in its history. `on` names its object as it is called now."""
-    tx.journal(PolicySet(record.id, document_of(record.body), record.body["enabled"]))
     _keep(tx, record, on, action)
+    authors = _authors(tx, record.id).get(record.id, ())
+    tx.journal(PolicySet(record.id, document_of(record.body), record.body["enabled"], authors))
 
 
 def silence(tx: Write, record: ObjectRecord, on: str | None) -> None:
@@ -83,10 +84,20 @@ def history(read: Read, policy: int) -> list[Version]:
     ]
 
 
+def _authors(read: Read, policy: int | None = None) -> dict[int, tuple[str, ...]]:
+    """Who ever wrote a policy, or every policy, by its id."""
+    query = select(_h.policy, _h.actor).distinct().order_by(_h.policy, _h.actor)
+    found: dict[int, list[str]] = {}
+    for row in read.execute(query if policy is None else query.where(_h.policy == policy)):
+        found.setdefault(row.policy, []).append(row.actor)
+    return {id: tuple(actors) for id, actors in found.items()}
+
+
 def all_set(read: Read) -> Iterator[PolicySet]:
     """What every policy says, for compiling from everything."""
     o = t.objects.c
+    authors = _authors(read)
     for row in rows(read, select(o.id, o.body).where(o.type == ObjectType.POLICY.value)):
         body = msgspec.json.decode(row.body)
         if body.get("policyType") == OWN:
-            yield PolicySet(row.id, document_of(body), body["enabled"])
+            yield PolicySet(row.id, document_of(body), body["enabled"], authors.get(row.id, ()))

@@ -32,6 +32,8 @@ def _changes(read: Read) -> Iterator[c.Change]:
             row.enabled,
             attributes_of(row.attributes),
         )
+    for row in rows(read, select(t.removed_users)):
+        yield c.UserRemoved(row.metalake, row.name, row.revision)
     for row in rows(read, select(t.group_members)):
         yield c.GroupMember(row.group, row.member, True)
     for row in rows(read, select(t.role_holders)):

@@ -26,6 +26,8 @@ metadata = MetaData(
 
 Id = BigInteger().with_variant(Integer, "sqlite")
 Name = String(512)
+Bytewise = Text().with_variant(Text(collation="C"), "postgresql")
+"""A text that sorts by its bytes, as ranges of places need it; SQLite's texts always do."""
 
 state = Table(
     "state",
@@ -84,6 +86,15 @@ principals = Table(
     Column("modified_at", String(32)),
     UniqueConstraint("metalake", "kind", "name"),
     sqlite_autoincrement=True,
+)
+
+removed_users = Table(
+    "removed_users",
+    metadata,
+    Column("metalake", Id, ForeignKey("objects.id"), primary_key=True),
+    Column("name", Name, primary_key=True),
+    Column("revision", Id, nullable=False),
+    comment="The revision at which the last user of a name was removed: older tokens speak for no later one",
 )
 
 group_members = Table(
@@ -150,8 +161,40 @@ pointers = Table(
     metadata,
     Column("object", Id, ForeignKey("objects.id"), primary_key=True),
     Column("location", Text, nullable=False),
-    Column("place", Text, nullable=False, index=True),
-    comment="Where the current Iceberg metadata of a native table lies, and the folder that is the table's own",
+    comment="Where the current Iceberg metadata of a native table or view lies",
+)
+
+places = Table(
+    "places",
+    metadata,
+    Column("id", Id, primary_key=True, autoincrement=True),
+    Column("place", Bytewise, nullable=False, index=True),
+    Column("object", Id, nullable=False, index=True),
+    Column("catalog", Id, nullable=False),
+    Column("state", String(16), nullable=False),
+    Column("uuid", String(64), index=True),
+    Column("source", Text, nullable=False),
+    Column("holder", Name, nullable=False),
+    Column("since", String(32), nullable=False),
+    comment="Whose folder is whose: outlives the object; object is 0 for a staged table, which its holder may make",
+    sqlite_autoincrement=True,
+)
+
+dropped_objects = Table(
+    "dropped_objects",
+    metadata,
+    Column("object", Id, primary_key=True, autoincrement=False),
+    Column("metalake", Id, nullable=False),
+    Column("catalog", Id, nullable=False),
+    Column("parent", Id, nullable=False),
+    Column("type", String(16), nullable=False),
+    Column("name", Text, nullable=False),
+    Column("owner", Id),
+    Column("labels", LargeBinary, nullable=False),
+    Column("denials", LargeBinary, nullable=False),
+    Column("document", Text),
+    Column("at", String(32), nullable=False),
+    comment="What a dropped object that still has places takes back when it is registered again",
 )
 
 model_versions = Table(
@@ -200,6 +243,7 @@ tokens = Table(
     Column("created_at", String(32), nullable=False),
     Column("expires_at", String(32)),
     Column("revoked_at", String(32)),
+    Column("revision", Id, nullable=False, server_default="0"),
 )
 
 plans = Table(
@@ -247,6 +291,16 @@ keys = Table(
     Column("name", Name, primary_key=True),
     Column("value", LargeBinary, nullable=False),
     comment="Secrets that the server made for itself and that all its processes share",
+)
+
+mask_key_owners = Table(
+    "mask_key_owners",
+    metadata,
+    Column("metalake", Id, primary_key=True, autoincrement=False),
+    Column("name", Name, primary_key=True),
+    Column("owner", Id, primary_key=True, autoincrement=False),
+    Column("pool", String(32), nullable=False),
+    comment="Owners whose tables share the tokens of a mask's key, and which key they share",
 )
 
 audit = Table(

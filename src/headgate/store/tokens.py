@@ -24,6 +24,8 @@ class TokenRecord(msgspec.Struct, frozen=True, kw_only=True):
     created_at: str
     expires_at: str | None
     revoked_at: str | None = None
+    revision: int = 0
+    """The revision of the store when it was made."""
 
     def __repr__(self) -> str:
         return f"TokenRecord(id={self.id!r}, user={self.user!r})"

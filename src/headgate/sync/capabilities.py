@@ -7,7 +7,7 @@ import msgspec
 
 from headgate.model.objects import LEAVES, ObjectType
 from headgate.sync import actions
-from headgate.sync.facts import Kind
+from headgate.sync.facts import Kind, Principal
 
 Natives = Mapping[ObjectType, Mapping[str, frozenset[str]]]
 """The system's own privileges by the type they are bound to, and the actions each gives."""
@@ -93,8 +93,14 @@ class Capabilities(msgspec.Struct, frozen=True):
     """What a push may make when it is missing."""
     dialect: str | None = None
     """The SQL dialect of row filters and masks."""
+    longest_name: int | None = None
+    """How many bytes the name of a principal may have; a longer one would be cut off, and two could become one."""
     versions: bool = False
     """Whether a write can be made conditional on what was read."""
+
+    def names(self, principal: Principal) -> bool:
+        """Whether a principal of that name can be told from all others."""
+        return self.longest_name is None or len(principal.name.encode()) <= self.longest_name
 
     @property
     def levels(self) -> frozenset[ObjectType]:

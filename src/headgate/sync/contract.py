@@ -81,16 +81,17 @@ class Connector(ABC):
         What `managed` says may be taken away as if pushes had put it there: in two-way synchronisation that is all the
         system itself said before.
         """
-        current = self.read().facts
+        reading = self.read()
+        current, around = reading.facts, reading.around
 
         def told(of: PolicySnapshot) -> Translation:
             able, words = self.capabilities, self.vocabulary()
-            return translate(of.facts, current, able, names, words, options, self.takes, self.says)
+            return translate(of.facts, current, able, names, words, options, self.takes, self.says, around)
 
         owned = journal.marks(self.name)
         if managed is not None:
             owned |= {fact for fact in told(managed).facts if self._manages(fact)}
-        return plan(current, told(snapshot), owned, mode, self.capabilities)
+        return plan(current, told(snapshot), owned, mode, self.capabilities, around)
 
     def _manages(self, fact: Fact) -> bool:
         """Whether what the system said itself may be taken away when two systems are kept in step."""

@@ -22,17 +22,20 @@ Effective: TypeAlias = dict[Principal, frozenset[Access]]
 """Everything each user may do. Users with the same groups, roles and grants share one set."""
 
 
-def effective(facts: Facts, semantics: Semantics, inventory: Facts | None = None) -> Effective:
-    """What every user may do. Objects are those of the facts, and of the inventory if one is given."""
+def effective(
+    facts: Facts, semantics: Semantics, inventory: Facts | None = None, also: Iterable[Principal] = ()
+) -> Effective:
+    """What every user may do, and `also` these others. Objects are those of the facts, and of the inventory if there is one."""
     tree = _Tree((facts.objects | inventory.objects) if inventory else facts.objects, semantics)
     speaking = facts.grants_of.keys() | facts.owned_by.keys()
     profiles: dict[frozenset[Principal], frozenset[Access]] = {}
     result: Effective = {}
-    for user in facts.users:
-        profile = facts.closure(user) & speaking
+    for who in facts.users.union(also):
+        # What everyone may do, a role may do for whoever acts as it.
+        profile = (facts.closure(who) | facts.everyone) & speaking
         if profile not in profiles:
             profiles[profile] = _access(facts, profile, semantics, tree)
-        result[user] = profiles[profile]
+        result[who] = profiles[profile]
     return result
 
 
@@ -152,12 +155,14 @@ def _at(object: Securable, use: str) -> Securable:
 
 
 def covered(access: Access, by: frozenset[Access] | set[Access]) -> bool:
-    """Whether the access is there, or, for a column, that to its whole table."""
+    """Whether the access is there, or, for a column, that to its whole table or view."""
     if access in by:
         return True
     object, action = access
     if object.type is ObjectType.COLUMN:
-        return (Securable(ObjectType.TABLE, object.path[:3]), f"table.{action.partition('.')[2]}") in by
+        verb = action.partition(".")[2]
+        wholes = (ObjectType.TABLE, ObjectType.VIEW)
+        return any((Securable(type, object.path[:3]), f"{type}.{verb}") in by for type in wholes)
     return False
 
 
@@ -169,6 +174,14 @@ def beyond(inner: Mapping[Principal, frozenset[Access]], outer: Effective) -> di
         if allowed is not other and (extra := {a for a in allowed - other if not covered(a, other)}):
             found[user] = extra
     return found
+
+
+def reads(access: Iterable[Access], table: Securable) -> bool:
+    """Whether a table or one of its columns can be read."""
+    return any(object.path[:3] == table.path and action in _READS for object, action in access)
+
+
+_READS = frozenset({"table.read", "column.read", "view.read"})
 
 
 def restricted(facts: Facts) -> dict[Principal, set[RowFilter | Mask]]:

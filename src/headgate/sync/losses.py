@@ -32,6 +32,11 @@ class Cause(enum.StrEnum):
     MASK = "the target cannot mask this column: reading is not granted"
     MASKED_COLUMN = "the target cannot mask this column: only the others are granted"
     VIEW = "the view may show what is restricted for them in its tables: reading is not granted"
+    STRANGER = "the source does not know it, and it may show what they do not see there: not granted"
+    DEFINER = "the function runs with its definer's rights, and something is restricted for them: not granted"
+    KIN = "it shares rows with a table that they see only a part of, or nothing: reading is not granted"
+    NAME = "the name is too long for the target, which would cut it off"
+    ABOVE = "in the target no row filter binds them: nothing is granted"
     TAG = "tags are not carried over"
     COLUMN = "the target has no grants on columns"
 

@@ -10,7 +10,7 @@ from headgate.model.objects import ObjectType
 from headgate.model.privileges import Condition
 from headgate.sync import actions
 from headgate.sync.capabilities import Capabilities
-from headgate.sync.effective import Access, Effective, beyond, effective, restricted
+from headgate.sync.effective import Access, Effective, beyond, reads, restricted
 from headgate.sync.facts import (
     Fact,
     Facts,
@@ -28,8 +28,10 @@ from headgate.sync.facts import (
     key,
 )
 from headgate.sync.losses import Loss
+from headgate.sync.reach import Reach, gained_by_others_rights, reach
 from headgate.sync.restrictions import Withheld, table_of, without
 from headgate.sync.results import Change, Mode, Shift
+from headgate.sync.surroundings import Surroundings
 from headgate.sync.translate import Translation
 
 
@@ -60,69 +62,145 @@ class Plan(msgspec.Struct, frozen=True):
 
 
 def plan(
-    current: Facts, wanted: Translation, owned: frozenset[Fact], mode: Mode, capabilities: Capabilities
+    current: Facts,
+    wanted: Translation,
+    owned: frozenset[Fact],
+    mode: Mode,
+    capabilities: Capabilities,
+    around: Surroundings = Surroundings(),
 ) -> Plan:
     """Hold what is wanted against what is there."""
-    semantics = capabilities.semantics
-    present = {key(fact): fact for fact in current if _managed(fact)}
-    refused: dict[Fact, str] = {}
-    assumed = {f for f in wanted.facts if isinstance(f, Member) and not _pushable(f, capabilities)}
-    add: dict[Fact, Fact | None] = {}
-    already: list[Fact] = []
-    for fact in wanted.facts.all - assumed:
-        now = present.get(key(fact))
-        if now == fact or (isinstance(fact, Known) and fact.principal in current.known):
-            already.append(fact)
-        elif now is None:
-            add[fact] = None
-        elif reason := _untouchable(now, fact, owned, mode, capabilities):
-            refused[fact] = reason
-        else:
-            add[fact] = now
-    replaced = {now for now in add.values() if now is not None}
-    surplus = {fact for fact in current if _removable(fact, owned, mode, capabilities)}
-    surplus -= wanted.facts.all | replaced
-    remove = surplus - {present[key(fact)] for fact in refused if key(fact) in present}
-
-    before = effective(current.changed(assumed), semantics)
-    unrestricted = _unrestricted(refused, current.changed(assumed))
-    allowed = without(wanted.allowed, unrestricted, current)
-    while True:
-        after = effective(current.changed([*add, *assumed], remove | replaced), semantics, current)
-        bound = {user: before.get(user, frozenset()) | allowed.get(user, frozenset()) for user in after}
-        excess = beyond(after, bound)
-        if not excess:
-            break
-        culprits = _culprits(
-            excess, current.changed([*add, *assumed], remove | replaced), set(add), remove, capabilities
-        )
-        for fact in culprits:
-            if fact in add:
-                refused[fact] = "it would allow what the source does not"
-                replaced.discard(add.pop(fact))
-            remove.discard(fact)
-    hiding = {
-        rule
-        for rule in remove
-        if isinstance(rule, RowFilter | Mask)
-        and any(_still_hides(rule, kept, after) for kept in (wanted.withheld, unrestricted))
-    }
-    remove -= hiding
-    refused |= dict.fromkeys(
-        hiding, "without it somebody would see what the source hides and the target cannot"
-    )
+    work = _Draft(current, wanted, owned, mode, capabilities, around)
+    work.settle()
+    add, remove, after, before = work.add, work.remove, work.after.users, work.before.users
     changes = [Change(now, fact) for fact, now in add.items()] + [Change(fact, None) for fact in remove]
     return Plan(
         tuple(sorted(changes, key=_rank)),
-        tuple(sorted(already, key=_text)),
-        tuple(sorted(refused.items(), key=lambda item: _text(item[0]))),
-        tuple(sorted((fact for fact in remove | replaced if fact not in owned), key=_text)),
+        tuple(sorted(work.already, key=_text)),
+        tuple(sorted(work.refused.items(), key=lambda item: _text(item[0]))),
+        tuple(sorted((fact for fact in remove | work.replaced if fact not in owned), key=_text)),
         wanted.losses,
         shifts(after, before),
         shifts(before, after),
-        bound,
-        frozenset(assumed),
+        work.bound,
+        frozenset(work.assumed),
     )
+
+
+class _Draft:
+    """The changes of a push while it is found out which of them can be made."""
+
+    def __init__(
+        self,
+        current: Facts,
+        wanted: Translation,
+        owned: frozenset[Fact],
+        mode: Mode,
+        capabilities: Capabilities,
+        around: Surroundings,
+    ) -> None:
+        self.current, self.wanted, self.able, self.around = current, wanted, capabilities, around
+        self.refused: dict[Fact, str] = {}
+        self.already: list[Fact] = []
+        self.add: dict[Fact, Fact | None] = {}
+        """What is put there, with what it replaces."""
+        present = {key(fact): fact for fact in current if _managed(fact)}
+        self.assumed = {f for f in wanted.facts if isinstance(f, Member) and not _pushable(f, capabilities)}
+        for fact in wanted.facts.all - self.assumed:
+            now = present.get(key(fact))
+            if now == fact or (isinstance(fact, Known) and fact.principal in current.known):
+                self.already.append(fact)
+            elif now is None:
+                self.add[fact] = None
+            elif reason := _untouchable(now, fact, owned, mode, capabilities):
+                self.refused[fact] = reason
+            else:
+                self.add[fact] = now
+        self.replaced = {now for now in self.add.values() if now is not None}
+        surplus = {fact for fact in current if _removable(fact, owned, mode, capabilities)}
+        surplus -= wanted.facts.all | self.replaced
+        self.remove = surplus - {present[key(fact)] for fact in self.refused if key(fact) in present}
+        self.before = self._reach(current.changed(self.assumed))
+        self.after, self.bound = self.before, self.before.users
+
+    def _reach(self, facts: Facts) -> Reach:
+        return reach(facts, self.around, self.able.semantics, self.current)
+
+    def settle(self) -> None:
+        """Take out changes until nobody could do or see more than the source lets them, or than they could before."""
+        while True:
+            unrestricted = _unrestricted(self.refused, self.current.changed(self.assumed))
+            allowed = without(self.wanted.allowed, unrestricted, self.current)
+            self.after = self._reach(self._result())
+            users, was = self.after.users, self.before.users
+            nothing: frozenset[Access] = frozenset()
+            self.bound = {user: was.get(user, nothing) | allowed.get(user, nothing) for user in users}
+            if not (self._stay(allowed) or self._close_ways() or self._take_out(allowed)):
+                break
+        hiding = {
+            rule
+            for rule in self.remove
+            if isinstance(rule, RowFilter | Mask)
+            and any(_still_hides(rule, kept, users) for kept in (self.wanted.withheld, unrestricted))
+        }
+        self.remove -= hiding
+        self.refused |= dict.fromkeys(
+            hiding, "without it somebody would see what the source hides and the target cannot"
+        )
+
+    def _result(self) -> Facts:
+        return self.current.changed([*self.add, *self.assumed], self.remove | self.replaced)
+
+    def _refuse(self, fact: Fact, reason: str) -> None:
+        if fact in self.add:
+            self.refused[fact] = reason
+            now = self.add.pop(fact)
+            if now is not None:
+                self.replaced.discard(now)
+        self.remove.discard(fact)
+
+    def _stay(self, allowed: Effective) -> bool:
+        """INVARIANT: a rule stays as long as it hides something from somebody to whom the source shows nothing of the table."""
+        replacing = {now: fact for fact, now in self.add.items() if now is not None}
+        kept = False
+        for rule in [r for r in self.remove | self.replaced if isinstance(r, RowFilter | Mask)]:
+            table = table_of(rule)
+            for user, may in self.after.users.items():
+                seen = reads(may, table) and not reads(allowed.get(user, ()), table)
+                if seen and self.before.meets(rule, user):
+                    reason = f"without what is there {user} would see more of {table}: the source hides it"
+                    if rule in self.remove:
+                        self.refused[rule] = reason
+                    self._refuse(replacing.get(rule, rule), reason)
+                    kept = True
+                    break
+        return kept
+
+    def _close_ways(self) -> bool:
+        """INVARIANT: no push leads anybody to a role that may do more than what it is granted."""
+        closed = self.around.above | self.around.closed
+        found = {}
+        for fact in self.add if closed else ():
+            if isinstance(fact, Member):
+                led = (self.after.may_be(fact.of) & closed) - self.before.may_be(fact.who)
+                if led:
+                    found[fact] = f"it leads to {min(led)}, which is not bound by what is granted"
+        for fact, reason in found.items():
+            self._refuse(fact, reason)
+        return bool(found)
+
+    def _take_out(self, allowed: Effective) -> bool:
+        excess: dict[Principal, dict[Access, Principal]] = {
+            user: dict.fromkeys(extra, user) for user, extra in beyond(self.after.users, self.bound).items()
+        }
+        for who, gained in gained_by_others_rights(self.before, self.after, allowed, self.bound).items():
+            excess.setdefault(who, {}).update(gained)
+        if not excess:
+            return False
+        found = _culprits(excess, self.after.acting, set(self.add), self.remove, self.able)
+        for fact, who in found.items():
+            self._refuse(fact, f"it would allow what the source does not: to {who}")
+        return True
 
 
 def shifts(more: Effective, less: Effective) -> tuple[Shift, ...]:
@@ -196,25 +274,26 @@ def _untouchable(now: Fact, fact: Fact, owned: frozenset[Fact], mode: Mode, able
 
 
 def _culprits(
-    excess: dict[Principal, set[Access]],
+    excess: dict[Principal, dict[Access, Principal]],
     after: Facts,
     add: set[Fact],
     remove: set[Fact],
     capabilities: Capabilities,
-) -> set[Fact]:
-    """Those of the changes that an excess comes from: a grant of it, else a way to it, else the opening of a gate."""
+) -> dict[Fact, Principal]:
+    """Those of the changes that an excess comes from, and who would have it: a grant of it, else a way to it, else the
+    opening of a gate."""
     semantics = capabilities.semantics
     by_holder: dict[Principal, list[Grant]] = defaultdict(list)
     for fact in add:
         if isinstance(fact, Grant) and fact.decision is Condition.ALLOW:
             by_holder[fact.holder].append(fact)
-    found: set[Fact] = set()
+    found: dict[Fact, Principal] = {}
     for user, accesses in excess.items():
-        reached = after.closure(user)
+        reached = after.closure(user) | after.everyone
         grants = [grant for holder in reached for grant in by_holder.get(holder, ())]
         ways: list[Fact] = [f for f in add if isinstance(f, Member) and f.who in reached and f.of in reached]
         ways += [f for f in add if isinstance(f, Owner) and f.principal in reached]
-        for object, action in accesses:
+        for (object, action), who in accesses.items():
             chain = set(object.chain(semantics.nested_schemas))
             near = [g for g in grants if g.object in chain]
             wakes = {action} | semantics.needs.get(action, frozenset())
@@ -230,7 +309,7 @@ def _culprits(
             ]
             culprits = direct or ways or gates or denials
             # INVARIANT: where no change can be blamed, none is made.
-            found.update(culprits or add or remove)
+            found.update(dict.fromkeys(culprits or add or remove, who))
     return found
 
 

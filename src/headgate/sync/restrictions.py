@@ -28,7 +28,7 @@ Says: TypeAlias = Callable[[Rule], Rule | None]
 Withheld: TypeAlias = dict[Principal, dict[Securable, frozenset[str] | None]]
 """By user and table the columns that they must not be let read; None for all of the table."""
 
-_LEAVES = (ObjectType.TABLE, ObjectType.VIEW, ObjectType.COLUMN)
+_LEAVES = (ObjectType.TABLE, ObjectType.VIEW, ObjectType.COLUMN, ObjectType.FUNCTION)
 _T = ObjectType
 
 
@@ -236,24 +236,6 @@ PARTED: Final = "headgate_rows_"
 def _all_of(predicates: Iterable[str]) -> str:
     said = sorted(predicates)
     return " AND ".join(f"({sql})" for sql in said) if len(said) > 1 else said[0] if said else "TRUE"
-
-
-def withhold_views(
-    mapped: Facts, allowed: Effective, target: Facts, withheld: Withheld, book: LossBook
-) -> None:
-    """INVARIANT: who is restricted on a table of a catalog is not let read its views.
-
-    Elsewhere a view may read its tables with other rights than those of who reads the view, and which tables it reads is not
-    known here.
-    """
-    for user, rules in restricted(mapped).items():
-        catalogs = {
-            rule.object.path[:1] for rule in rules if table_of(rule) in target.present and not shows_all(rule)
-        }
-        for object, action in allowed.get(user, frozenset()):
-            if action == "view.read" and object.path[:1] in catalogs:
-                withheld[user][object] = None
-                book.note(Cause.VIEW, user, object)
 
 
 def without(allowed: Effective, withheld: Withheld, target: Facts) -> Effective:

@@ -8,12 +8,14 @@ import msgspec
 from headgate.model.errors import Conflict, HeadgateError
 from headgate.store.syncs import Lock
 from headgate.sync.capabilities import Capabilities
-from headgate.sync.effective import Effective, beyond, effective
+from headgate.sync.effective import Effective, beyond
 from headgate.sync.facts import Fact, Facts, Grant, Mask, Principal, RowFilter
 from headgate.sync.journal import Journal, Step
 from headgate.sync.plan import Plan
+from headgate.sync.reach import reach
 from headgate.sync.results import Applied, Change, Item, Mode, Outcome, SyncResult
 from headgate.sync.snapshot import ChangeLog
+from headgate.sync.surroundings import Surroundings
 
 _YES = (Outcome.APPLIED, Outcome.ALREADY)
 _DONE_NOTHING = "the target said yes, but it is not so"
@@ -26,6 +28,8 @@ class Reading(msgspec.Struct, frozen=True):
     facts: Facts
     logs: dict[Principal, ChangeLog] = {}
     notes: tuple[str, ...] = ()
+    around: Surroundings = Surroundings()
+    """What else decides there who sees what."""
 
 
 class Target(Protocol):
@@ -121,7 +125,8 @@ def _finish(target: Target, push: int, journal: Journal, lock: Lock, plan: Plan 
 def _settled(target: Target, push: int, journal: Journal, plan: Plan | None) -> SyncResult:
     """Read back, and report as done only what is so."""
     record = journal.record(push)
-    after = target.read().facts
+    reading = target.read()
+    after = reading.facts
     steps = journal.steps(push)
     items: list[Item] = []
     lies: list[tuple[int, Applied]] = []
@@ -146,7 +151,8 @@ def _settled(target: Target, push: int, journal: Journal, plan: Plan | None) -> 
     items += [Item(Change(None, fact), Outcome.ALREADY) for fact in plan.already]
     items += [Item(Change(None, fact), Outcome.WIDENS, why) for fact, why in plan.refused]
     # A denial may reach somebody through a group whose members the target does not tell.
-    notes = _widened(effective(after.changed(plan.assumed), target.capabilities.semantics), plan.bound)
+    now = reach(after.changed(plan.assumed), reading.around, target.capabilities.semantics)
+    notes = _widened(now.users, plan.bound)
     return SyncResult(
         target.name, Mode(record.mode), push, tuple(items), plan.losses, plan.gains, plan.loses, notes
     )

@@ -16,7 +16,8 @@ from headgate.sync import actions
 from headgate.sync.actions import reaches, type_of
 from headgate.sync.canonical import OWNER_WORD, direct_role, word_of
 from headgate.sync.capabilities import CANONICAL, Capabilities, Natives, Semantics
-from headgate.sync.effective import Access, Effective, effective
+from headgate.sync.dialects import shows_all
+from headgate.sync.effective import Access, Effective, effective, restricted
 from headgate.sync.facts import (
     Fact,
     Facts,
@@ -41,9 +42,11 @@ from headgate.sync.restrictions import (
     native,
     renamed,
     restrictions,
-    withhold_views,
+    table_of,
     without,
 )
+from headgate.sync.surroundings import Surroundings
+from headgate.sync.withholding import Withholding
 
 
 class Options(msgspec.Struct, frozen=True):
@@ -76,20 +79,22 @@ def translate(
     options: Options = Options(),
     takes: Takes = lambda _rule: True,
     says: Says | None = None,
+    around: Surroundings = Surroundings(),
 ) -> Translation:
     """What the target should hold, given what it holds now: its principals and objects count, its grants do not."""
     book = LossBook()
     semantics = msgspec.structs.replace(CANONICAL, natives=vocabulary)
-    mapped = _mapped(source, target, capabilities, names, options, book)
+    mapped = _mapped(source, target, capabilities, names, options, book, around)
     said = says or (lambda rule: native(rule, capabilities.dialect))
     rules, withheld, closed = restrictions(mapped, target, capabilities, said, takes, book)
-    everything = effective(mapped, semantics, target)
-    withhold_views(mapped, everything, target, withheld, book)
+    inventory = target.changed(map(Present, around.to_come))
+    everything = effective(mapped, semantics, inventory)
+    Withholding(mapped, everything, target, source.objects, withheld, book).all(around)
     allowed = without(everything, withheld, target)
     # INVARIANT: ownership is never imitated by grants, so what is granted beyond the structure comes from grants alone.
     unowned = mapped.changed(remove=mapped.owners)
     granted = without(effective(unowned, semantics, target), withheld, target)
-    work = _Work(mapped, target, capabilities, semantics, options, book)
+    work = _Work(mapped, target, capabilities, semantics, options, book, around)
     work.hidden, work.closed = {user for user, tables in withheld.items() if tables}, closed
     work.carry_over()
     work.complete(granted)
@@ -99,7 +104,8 @@ def translate(
     after = effective(Facts(work.out), capabilities.semantics, target)
     lost = {}
     for user, full in allowed.items():
-        gone = {a for a in full - after.get(user, frozenset()) if a[1] not in actions.GATES}
+        missing = full - after.get(user, frozenset())
+        gone = {a for a in missing if a[1] not in actions.GATES and a[0] not in around.to_come}
         if gone:
             lost[user] = frozenset(gone)
     return Translation(Facts(work.out), book.all, allowed, lost, withheld)
@@ -115,6 +121,7 @@ def _mapped(
     names: PrincipalMap,
     options: Options,
     book: LossBook,
+    around: Surroundings,
 ) -> Facts:
     """The source's facts under the target's names; whoever is unknown there is left out."""
     to = names.all(p for p in source.principals if p.kind is not Kind.GROUP or capabilities.groups)
@@ -126,6 +133,10 @@ def _mapped(
             keep[principal] = principal
         elif principal not in to:
             book.note(Cause.UNMAPPED, principal)
+        elif to[principal].kind is not Kind.ROLE and to[principal] in around.above:
+            book.note(Cause.ABOVE, to[principal])
+        elif to[principal].kind is not Kind.ROLE and not capabilities.names(to[principal]):
+            book.note(Cause.NAME, to[principal])
         elif principal.kind is Kind.ROLE or to[principal] in target.known:
             keep[principal] = to[principal]
         elif options.create_principals and to[principal].kind in capabilities.creates:
@@ -209,8 +220,10 @@ class _Work:
         semantics: Semantics,
         options: Options,
         book: LossBook,
+        around: Surroundings,
     ) -> None:
         self.mapped = mapped
+        self.around = around
         self.target = target
         self.able = capabilities
         self.semantics = semantics
@@ -260,7 +273,7 @@ class _Work:
             and p not in denying
             and (
                 p.kind is Kind.USER
-                or (p.kind is Kind.ROLE and self.able.roles)
+                or (p.kind is Kind.ROLE and self._holds_role(p))
                 or (p.kind is Kind.GROUP and self._holds_group(p) and self._alike(reached[p]))
             )
         }
@@ -272,6 +285,16 @@ class _Work:
     def _alike(self, members: set[Principal]) -> bool:
         """Whether a group may stand for all in it: also for those who are not known, if anything is kept from them."""
         return not members & self.apart and (bool(members) or not self.closed)
+
+    def _holds_role(self, role: Principal) -> bool:
+        """INVARIANT: a role is written only if it is itself in the target, and gives there what it is granted and no more."""
+        if role in self.around.above | self.around.closed:
+            self.book.note(Cause.ABOVE, role)
+        elif not self.able.names(role):
+            self.book.note(Cause.NAME, role)
+        else:
+            return self.able.roles
+        return False
 
     def _holds_group(self, group: Principal) -> bool:
         """A group of everyone is one only where the map says that the target has the same."""
@@ -434,11 +457,20 @@ class _Work:
             and owner.object.type in self.able.owners
             and owner.object in self.target.present
             and owner.principal in self.kept
+            and not self._is_restricted(owner)
         )
         if able:
             self.out.add(owner)
         else:
             self.book.note(Cause.OWNER, owner.principal, owner.object)
+
+    def _is_restricted(self, owner: Owner) -> bool:
+        """Whether somebody who would own a table sees a part of it only: an owner can lift what restricts them."""
+        return any(
+            owner.principal in self.mapped.closure(user)
+            for user, rules in restricted(self.mapped).items()
+            if any(table_of(rule) == owner.object and not shows_all(rule) for rule in rules)
+        )
 
     # -- the rest ------------------------------------------------------------------------------------------------
 

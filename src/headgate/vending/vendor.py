@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from headgate.catalogs.openings import Openings
 from headgate.model.errors import ConnectionFailed
 from headgate.vending.checks import check, payload, signed_headers
 from headgate.vending.credentials import StorageCredential, prefixes
@@ -51,11 +52,12 @@ class Vendor:
     """The storage of one catalog, as far as it can be given out.
 
     INVARIANT: a role is never assumed without a session policy, and a session is only ever used again for the same
-    policy and the same name.
+    policy and the same name. Nothing outside the places that the operator opened is vended or signed.
     """
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, openings: Openings) -> None:
         self.settings = settings
+        self.openings = openings
         self._sessions: dict[tuple[str, str], tuple[Session, float]] = {}
         self._lock = threading.Lock()
 
@@ -71,6 +73,7 @@ class Vendor:
 
     def vend(self, scope: Scope, *, name: str) -> list[StorageCredential]:
         """Credentials that reach exactly the scope, for as long as the catalog says. `name` tells whose, for S3's own logs."""
+        self._check(scope)
         session = self._session(scope, name)
         expires = int(session.expires.timestamp() * 1000)
         config = {
@@ -97,6 +100,9 @@ class Vendor:
         if request.provider.lower() != "s3" or request.region != self.settings.region:
             raise refused(request.uri, f"it is not for S3 in region {self.settings.region}")
         places = check(request, asked, reach)
+        self._check(session)
+        for place in places:
+            self.openings.check(place)
         cacheable = request.method in ("GET", "HEAD")
         if not cacheable and not self.vends:
             raise refused(request.uri, "writes are signed only where the catalog has a role to assume")
@@ -124,6 +130,10 @@ class Vendor:
         return known
 
     # -- inside -------------------------------------------------------------------------------------------------
+
+    def _check(self, scope: Scope) -> None:
+        for place in (*scope.folders, *scope.files, *scope.write):
+            self.openings.check(place)
 
     def _session(self, scope: Scope, name: str) -> Session:
         if self.settings.role is None:
@@ -220,7 +230,8 @@ class Vendor:
 class Vendors:
     """The vendors of all catalogs, each kept while its catalog's settings stay the same."""
 
-    def __init__(self) -> None:
+    def __init__(self, openings: Openings) -> None:
+        self._openings = openings
         self._known: dict[Settings, Vendor] = {}
         self._lock = threading.Lock()
 
@@ -231,7 +242,8 @@ class Vendors:
             if known is None:
                 if len(self._known) >= _MOST_VENDORS:
                     self._known.clear()
-                known = self._known[settings] = Vendor(settings)
+                self._openings.check_addresses(properties)
+                known = self._known[settings] = Vendor(settings, self._openings)
             return known
 
 

@@ -12,6 +12,7 @@ from typing import Final
 
 import structlog
 
+from headgate.home import keep_private
 from headgate.pipelines.session import SparkSettings
 from headgate.settings import Settings
 from headgate.steward import Steward
@@ -28,9 +29,15 @@ _SHORTEST: Final = 5.0
 
 def run(settings: Settings, stop: threading.Event) -> None:
     """Work until told to stop."""
+    keep_private(settings, make=False)
     store = Store(settings.store.hidden)
     store.check()
-    steward = Steward(store, service_admins=settings.service_admins, warehouse=settings.warehouse)
+    steward = Steward(
+        store,
+        service_admins=settings.service_admins,
+        warehouse=settings.warehouse,
+        openings=settings.openings,
+    )
     try:
         Worker(steward.workshop, spark_settings(settings)).run(stop)
     finally:

@@ -41,8 +41,8 @@ def swapped() -> dict[str, Any]:
     return {**SCHEMA, "fields": [{**first, "name": second["name"]}, {**second, "name": first["name"]}]}
 
 
-def test_a_table_with_the_ids_of_another_does_not_change_what_is_seen_of_it(api: Api, secret: Any) -> None:
-    bait = {
+def test_no_table_is_made_with_the_uuid_of_another(api: Api, secret: Any) -> None:
+    bait: dict[str, Any] = {
         "requirements": [{"type": "assert-create"}],
         "updates": [
             {"action": "assign-uuid", "uuid": secret["metadata"]["table-uuid"]},
@@ -56,11 +56,18 @@ def test_a_table_with_the_ids_of_another_does_not_change_what_is_seen_of_it(api:
     }
     staged = api("bob", "POST", TABLES, {"name": "bait", "schema": swapped(), "stage-create": True}).json()
     bait["updates"].insert(1, {"action": "set-location", "location": staged["metadata"]["location"]})
-    made = api("bob", "POST", f"{TABLES}/bait", bait)
-    assert made.status_code == 200, made.text
-    assert made.json()["metadata"]["table-uuid"] == secret["metadata"]["table-uuid"]
+    for uuid in (secret["metadata"]["table-uuid"], secret["metadata"]["table-uuid"].upper()):
+        bait["updates"][0]["uuid"] = uuid
+        refused = api("bob", "POST", f"{TABLES}/bait", bait)
+        assert refused.status_code == 400, refused.text
+        assert "s.t" not in refused.text, "whose it is is not told"
+    bait["updates"][0]["uuid"] = staged["metadata"]["table-uuid"]
+    assert api("bob", "POST", f"{TABLES}/bait", bait).status_code == 200
     assert columns(api("bob", "GET", f"{TABLES}/bait")) == ["name", "id"]
     assert columns(api("ann", "GET", f"{TABLES}/t")) == ["id"]
+    assign = [{"action": "assign-uuid", "uuid": secret["metadata"]["table-uuid"]}]
+    later = api("bob", "POST", f"{TABLES}/bait", {"requirements": [], "updates": assign})
+    assert later.status_code == 400, later.text
 
 
 def test_a_document_that_claims_the_place_of_another_does_not_either(

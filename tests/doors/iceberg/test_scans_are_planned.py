@@ -3,19 +3,21 @@
 import json
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from headgate import planning
+from headgate.model.objects import ObjectRef, ObjectType
 from headgate.steward import Steward
 from headgate.store import ledger
 from tests.conftest import Api
 from tests.doors.governed import applied
 from tests.doors.iceberg.conftest import ICE, Register, failed
 from tests.doors.lake import LAKE
+from tests.doors.scans import scanned
 from tests.people import People
 
 TABLE = f"{ICE}/namespaces/s/tables/t"
@@ -209,8 +211,8 @@ class TestARestrictedView:
     ) -> None:
         register()
         applied(api, ROWS.format("id < 2"))
-        assert ids(api("admin", "POST", f"{TABLE}/plan", {}).json()) == ["f0.parquet", "f1.parquet"]
-        steward.scans.patience = 0.1
+        assert ids(scanned(api, "admin", TABLE)) == ["f0.parquet", "f1.parquet"]
+        assert api("admin", "POST", f"{TABLE}/plan", {}).json()["status"] == "completed", "it is ready now"
         for policy in (ROWS.format("id + id < 3"), HIDE):
             applied(api, policy)
             answer = api("admin", "POST", f"{TABLE}/plan", {})
@@ -218,23 +220,27 @@ class TestARestrictedView:
             assert answer.json()["status"] == "submitted"
             again = api("admin", "GET", f"{TABLE}/plan/{answer.json()['plan-id']}")
             assert again.json() == {"status": "submitted", "plan-id": answer.json()["plan-id"]}
-            batch = ledger.take(steward.kernel.store, "worker", 10)
-            assert batch is not None
-            assert {json.loads(w.source)["path"].rpartition("/")[2] for w in batch.wanted} == {
-                "f0.parquet", "f1.parquet", "f2.parquet"
-            }  # fmt: skip
+            batch = None
+            while batch is None:
+                batch = ledger.take(steward.kernel.store, "worker", 10)
+            assert wanted(batch) == {"f0.parquet", "f1.parquet", "f2.parquet"}
 
-    def test_only_what_the_query_needs_is_copied(
-        self, api: Api, register: Register, steward: Steward
+    @pytest.mark.parametrize(
+        ("lazy", "copied"),
+        [("partitions", {"f0", "f1", "f2"}), ("statistics", {"f1"}), ("off", {"f0", "f1", "f2"})],
+    )
+    def test_statistics_choose_what_is_copied_only_where_the_catalog_says_so(
+        self, api: Api, register: Register, steward: Steward, lazy: str, copied: set[str]
     ) -> None:
         register()
+        enforce(api, lazy, "headgate.lazy")
         applied(api, HIDE)
-        steward.scans.patience = 0.1
         asked = {"filter": {"type": "eq", "term": "id", "value": 1}}
         assert api("admin", "POST", f"{TABLE}/plan", asked).json()["status"] == "submitted"
+        wait_for(lambda: ledger.progress(steward.kernel.store, [_table(steward)])[0].wanted > 0)
         batch = ledger.take(steward.kernel.store, "worker", 10)
         assert batch is not None
-        assert [json.loads(w.source)["path"].rpartition("/")[2] for w in batch.wanted] == ["f1.parquet"]
+        assert wanted(batch) == {f"{name}.parquet" for name in copied}
 
     def test_a_table_that_is_not_ready_is_503_and_says_when_to_come_back(
         self, api: Api, register: Register
@@ -323,11 +329,31 @@ class TestARestrictedView:
         planned = api("admin", "POST", f"{TABLE}/plan", {}).json()
         assert ids(planned) == ["f0.parquet", "f1.parquet"]
 
-    def test_an_unknown_way_to_enforce_is_refused(self, api: Api) -> None:
-        update = {"@type": "setProperty", "property": "headgate.enforce", "value": "none"}
+    @pytest.mark.parametrize("property", ["headgate.enforce", "headgate.originals", "headgate.lazy"])
+    def test_an_unknown_way_to_enforce_is_refused(self, api: Api, property: str) -> None:
+        update = {"@type": "setProperty", "property": property, "value": "none"}
         assert api("admin", "PUT", f"{LAKE}/catalogs/cat", {"updates": [update]}).status_code == 400
 
 
-def enforce(api: Api, mode: str) -> None:
-    update = {"@type": "setProperty", "property": "headgate.enforce", "value": mode}
+def wanted(batch: ledger.Batch) -> set[str]:
+    """The names of the files that copies are wanted of."""
+    sources = [json.loads(one.source) for one in batch.wanted]
+    return {file["path"].rpartition("/")[2] for source in sources for file in source["files"]}
+
+
+def wait_for(done: Callable[[], bool]) -> None:
+    ends = time.monotonic() + 60
+    while not done():
+        assert time.monotonic() < ends
+        time.sleep(0.02)
+
+
+def _table(steward: Steward) -> int:
+    node = steward.kernel.authority().find(ObjectRef.parse("lake", ObjectType.TABLE, "cat.s.t"))
+    assert node is not None
+    return node.id
+
+
+def enforce(api: Api, mode: str, property: str = "headgate.enforce") -> None:
+    update = {"@type": "setProperty", "property": property, "value": mode}
     assert api("admin", "PUT", f"{LAKE}/catalogs/cat", {"updates": [update]}).status_code == 200

@@ -1,5 +1,6 @@
 """Clients that ask get access to the files of what they see, no more, and nobody else learns of it. On a real MinIO."""
 
+import uuid
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +8,7 @@ import httpx
 import pytest
 from botocore.exceptions import ClientError
 
+from headgate.catalogs.openings import Openings
 from headgate.steward import Steward
 from headgate.vending import StorageCredential
 from tests.conftest import Api
@@ -14,6 +16,7 @@ from tests.doors.governed import applied
 from tests.doors.iceberg.conftest import ICE, SCHEMA, failed
 from tests.doors.lake import LAKE
 from tests.minio import PATIENCE, Minio, minio
+from tests.openings import opened
 from tests.people import People
 
 __all__ = ["minio"]
@@ -31,6 +34,11 @@ READ = "USE_CATALOG USE_SCHEMA SELECT_TABLE"
 @pytest.fixture
 def bucket(minio: Minio) -> str:
     return minio.bucket()
+
+
+@pytest.fixture
+def openings(tmp_path: Path, bucket: str) -> Openings:
+    return opened(tmp_path, f"s3://{bucket}")
 
 
 @pytest.fixture(autouse=True)
@@ -196,6 +204,54 @@ def test_staging_a_table_elsewhere_gives_nothing(api: Api, bucket: str) -> None:
         answer = api("bob", "POST", TABLES, staged, headers=EITHER)
         assert "storage-credentials" not in answer.text
         assert "s3.secret-access-key" not in answer.text
+
+
+def test_a_replayed_staging_gives_no_access_to_what_was_made_of_it(
+    api: Api, people: People, minio: Minio, bucket: str
+) -> None:
+    people.may("ann", "CREATE_TABLE", "metalake", "lake")
+    body = {"name": "later", "schema": SCHEMA, "stage-create": True}
+    headers = {**VENDED, "Idempotency-Key": str(uuid.uuid4())}
+
+    def stage() -> httpx.Response:
+        return api("ann", "POST", TABLES, body, headers=headers)
+
+    def writes(told: Any, location: str) -> bool:
+        s3, folder = client(minio, told["config"]), location.removeprefix(f"s3://{bucket}/")
+        return may(lambda: s3.put_object(Bucket=bucket, Key=f"{folder}/x", Body=b"x"))
+
+    first, again = stage().json(), stage().json()
+    for told in (first, again):
+        assert writes(told, told["metadata"]["location"]), "with all rights a replay gives what staging gives"
+    made = first["metadata"]
+    commit = {
+        "requirements": [{"type": "assert-create"}],
+        "updates": [
+            {"action": "assign-uuid", "uuid": made["table-uuid"]},
+            {"action": "set-location", "location": made["location"]},
+            {"action": "add-schema", "schema": made["schemas"][0]},
+            {"action": "set-current-schema", "schema-id": -1},
+            {"action": "add-spec", "spec": made["partition-specs"][0]},
+            {"action": "set-default-spec", "spec-id": -1},
+            {"action": "add-sort-order", "sort-order": made["sort-orders"][0]},
+            {"action": "set-default-sort-order", "sort-order-id": -1},
+        ],
+    }
+    assert api("ann", "POST", f"{TABLES}/later", commit).status_code == 200
+    owner = {"name": "admin", "type": "USER"}
+    assert api("admin", "PUT", f"{LAKE}/owners/table/s3.s.later", owner).status_code == 200
+    assert "s3.secret-access-key" not in stage().text, "the name is taken"
+    named = [{"namespace": ["s"], "name": name} for name in ("later", "elsewhere")]
+    moved = {"source": named[0], "destination": named[1]}
+    assert api("admin", "POST", f"{S3}/tables/rename", moved).status_code == 204
+    fresh = stage().json()
+    assert writes(fresh, fresh["metadata"]["location"])
+    assert not writes(fresh, made["location"]), "that folder is a table of admin's now"
+    people.may("ann", f"{READ} CREATE_TABLE", "metalake", "lake", deny=True)
+    gone = stage()
+    assert gone.status_code in (403, 404)
+    assert "s3.secret-access-key" not in gone.text
+    assert "metadata" not in gone.json()
 
 
 def test_staging_under_a_policy_gives_nothing(api: Api) -> None:

@@ -12,6 +12,7 @@ from headgate.store import Store, given_files, tables
 from headgate.store.database import now
 from tests.conftest import Api
 from tests.doors.iceberg.conftest import ICE, Register
+from tests.doors.scans import scanned
 from tests.doors.settled import LAKE, done, give, securable
 
 TABLE = f"{ICE}/namespaces/s/tables/t"
@@ -55,9 +56,8 @@ def test_who_sees_a_part_is_given_the_originals_that_conform_and_the_views_folde
 ) -> None:
     governed(api)
     for _ in range(3):
-        planned = api("ann", "POST", f"{TABLE}/plan", {})
-        assert planned.status_code == 200, planned.text
-    paths = [task["data-file"]["file-path"] for task in planned.json()["file-scan-tasks"]]
+        planned = scanned(api, "ann", TABLE)
+    paths = [task["data-file"]["file-path"] for task in planned["file-scan-tasks"]]
     assert sorted(path.rpartition("/")[2] for path in paths) == ["f0.parquet", "f1.parquet"]
     told = events(api, "ann", "read_table")[0]
     assert told["folders"] == [f"file://{tmp_path}/forged/t"]

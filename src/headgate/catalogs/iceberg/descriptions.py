@@ -13,7 +13,7 @@ from pyiceberg.table import Table, Transaction
 from pyiceberg.table.metadata import TableMetadata, TableMetadataUtil
 from pyiceberg.types import NestedField
 
-from headgate.catalogs.iceberg import layout, table_metadata
+from headgate.catalogs.iceberg import faults, layout, table_metadata
 from headgate.catalogs.iceberg.columns import change_column
 from headgate.catalogs.iceberg.properties import checked_property, checked_table_properties
 from headgate.catalogs.iceberg.types import checked_columns, from_iceberg, to_iceberg
@@ -87,7 +87,10 @@ def _schema(columns: tuple[t.Column, ...]) -> Schema:
 
 def parsed(document: Json) -> TableMetadata:
     """A document as pyiceberg understands it."""
-    return _told(lambda: TableMetadataUtil.parse_obj(document))
+    try:
+        return TableMetadataUtil.parse_obj(document)
+    except (ValueError, ValidationError, NotImplementedError, TypeError, KeyError) as error:
+        raise IllegalArgument(f"the table's metadata cannot be read: {faults.describe(error)}") from None
 
 
 def told(name: str, document: Json, metadata_location: str | None) -> t.LoadedTable:

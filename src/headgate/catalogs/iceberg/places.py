@@ -5,7 +5,6 @@ from typing import Any, Final
 
 from headgate.catalogs.locations import GOVERNED, inside, normal
 from headgate.model.errors import IllegalArgument
-from headgate.model.objects import clip
 
 Json = dict[str, Any]
 
@@ -27,13 +26,13 @@ def check_document(document: Json, allowed: tuple[str, ...]) -> None:
     for key in document.get("properties", {}):
         if key.startswith(CODE):
             raise IllegalArgument(
-                f"property '{clip(key)}' cannot be set",
+                f"property '{next(code for code in CODE if key.startswith(code))}' cannot be set",
                 hint="it would make readers load code of their writer",
             )
     place = document.get("location")
     if not isinstance(place, str) or not any(inside(normal(place), folder) for folder in allowed):
         raise IllegalArgument(
-            f"the location '{clip(str(place), 200)}' is not inside this catalog",
+            "the table's location is not inside this catalog",
             hint=f"use a place under {' or '.join(allowed)}, or leave the location out",
         )
     own = normal(place)
@@ -45,11 +44,11 @@ def check_document(document: Json, allowed: tuple[str, ...]) -> None:
         path = document.get("properties", {}).get(key)
         if path is not None and not inside(normal(path), own):
             raise IllegalArgument(
-                f"property '{key}' leads out of the table's folder", hint=f"stay inside {own}"
+                f"property '{key}' leads out of the table's folder", hint="stay inside the table's location"
             )
     for what, place in _files(document):
         if not inside(normal(place), own):
-            raise IllegalArgument(f"{what} names '{clip(place, 200)}', which is not inside the table")
+            raise IllegalArgument(f"{what} names a file that is not inside the table")
 
 
 def _files(document: Json) -> Iterator[tuple[str, str]]:
@@ -57,7 +56,7 @@ def _files(document: Json) -> Iterator[tuple[str, str]]:
     for snapshot in document.get("snapshots", []):
         for place in (snapshot.get("manifest-list"), *snapshot.get("manifests", [])):
             if place is not None:
-                yield f"snapshot {snapshot.get('snapshot-id')}", str(place)
+                yield "a snapshot", str(place)
     for kind in ("statistics", "partition-statistics"):
         for entry in document.get(kind, []):
             yield kind, str(entry.get("statistics-path"))

@@ -1,18 +1,29 @@
-"""Files: the storage that a warehouse names, and reading, writing and deleting there."""
+"""Files: the storage that a warehouse names, and reading, writing and deleting there.
+
+INVARIANT: `GuardedIO` is the only way to files. It asks what the operator opened before every open, list, write and
+delete, whatever named the path: a property, a document, a manifest or another catalog's answer.
+"""
 
 import gzip
 import os
+import re
+import shutil
 import threading
 import zlib
 from collections import OrderedDict
 from datetime import datetime
+from functools import lru_cache
 from typing import Any, Final
 
 import orjson
-from pyarrow.fs import FileSelector, FileType
-from pyiceberg.io.pyarrow import PyArrowFileIO
+from pyarrow.fs import FileSelector, FileSystem, FileType
+from pyiceberg.io import InputFile, OutputFile
+from pyiceberg.io.pyarrow import PyArrowFile, PyArrowFileIO
+from pyiceberg.typedef import EMPTY_DICT, Properties
 
-from headgate.model.errors import ConnectionFailed, IllegalArgument, NotFound
+from headgate.catalogs.locations import normal
+from headgate.catalogs.openings import Openings
+from headgate.model.errors import ConnectionFailed, Forbidden, IllegalArgument, NotFound
 
 Json = dict[str, Any]
 Settings = tuple[tuple[str, str], ...]
@@ -33,6 +44,10 @@ INVARIANT: nothing else of a catalog's properties reaches pyiceberg, which would
 
 _JAVA: Final = {"s3.region": "client.region"}
 """What Java calls otherwise."""
+
+
+_MOST_COPIED: Final = 5_000_000_000
+"""Bytes that S3 copies in one request."""
 
 
 class _Kept:
@@ -66,10 +81,53 @@ class _Kept:
 _kept: Final = _Kept(128 * 1024 * 1024)
 
 
+class GuardedIO(PyArrowFileIO):
+    """Files inside the places that the operator opened, and no others."""
+
+    def __init__(self, properties: dict[str, str], openings: Openings) -> None:
+        # The places are part of what tells storages apart: nothing that was read while more was open is remembered.
+        super().__init__({**properties, "headgate.places": ",".join(openings.places)})
+        self.openings = openings
+        self._file_system = lru_cache(self._initialize_fs)
+        # Nobody gets a file system without naming the path that it is for.
+        self.fs_by_scheme = _no_file_system
+
+    @staticmethod
+    def parse_location(location: str, properties: Properties = EMPTY_DICT) -> tuple[str, str, str]:
+        """Take a location literally. A parser of URIs would cut it off at '?', '#' or ';' after it was checked."""
+        scheme, separator, rest = normal(location).partition("://")
+        if not separator or scheme not in ("file", "s3") or (scheme == "file" and not rest.startswith("/")):
+            raise Forbidden(
+                "a file lies in storage that this server does not use", hint="use file:/// or s3://"
+            )
+        return scheme, "" if scheme == "file" else rest.partition("/")[0], rest
+
+    def opened(self, location: str) -> tuple[Any, str]:
+        """The file system that a file or folder lies in, and its path there, if the operator opened it."""
+        self.openings.check(location)
+        scheme, bucket, path = self.parse_location(location)
+        return self._file_system(scheme, bucket), path
+
+    def new_input(self, location: str) -> PyArrowFile:
+        files, path = self.opened(location)
+        return PyArrowFile(location, path, files)
+
+    def new_output(self, location: str) -> PyArrowFile:
+        return self.new_input(location)
+
+    def delete(self, location: str | InputFile | OutputFile) -> None:
+        files, path = self.opened(location if isinstance(location, str) else location.location)
+        files.delete_file(path)
+
+
+def _no_file_system(scheme: str, netloc: str | None = None) -> FileSystem:
+    raise AssertionError("files are reached by GuardedIO.opened")
+
+
 class Storage:
     """The files of one catalog."""
 
-    def __init__(self, properties: dict[str, str]) -> None:
+    def __init__(self, properties: dict[str, str], openings: Openings) -> None:
         known = {
             ours: value
             for key, value in properties.items()
@@ -79,16 +137,17 @@ class Storage:
         """The same for Iceberg's Java readers; may hold secrets."""
         if known.pop("s3.path-style-access", "").lower() == "false":
             known["s3.force-virtual-addressing"] = "true"
-        self._settings: Settings = tuple(sorted(known.items()))
-        self.io = PyArrowFileIO(known)
+        self.openings = openings
+        self.io = GuardedIO(known, openings)
+        self._settings: Settings = tuple(sorted(self.io.properties.items()))
 
     def read(self, location: str) -> Json:
         """A metadata document. One never changes once it is written, so it is read from storage once."""
         kept = _kept.get((self._settings, location)) if _still_there(location) else None
         try:
             found = orjson.loads(kept or self._fetch(location))
-        except orjson.JSONDecodeError as error:
-            raise IllegalArgument("the table's metadata file is not JSON", hint=str(error)[:200]) from None
+        except orjson.JSONDecodeError:
+            raise IllegalArgument("the table's metadata file is not JSON") from None
         if not isinstance(found, dict):
             raise IllegalArgument("the table's metadata file is not a document")
         return found
@@ -99,8 +158,8 @@ class Storage:
                 data: bytes = stream.read()
         except FileNotFoundError as error:
             raise NotFound(
-                f"Failed to open input stream for file: {location}",
-                hint="the metadata file is missing from its storage: restore it from a backup",
+                "Failed to open input stream for file: the metadata file is missing from its storage",
+                hint="restore it from a backup",
                 about="metadata-file",
             ) from error
         except OSError as error:
@@ -108,9 +167,9 @@ class Storage:
         if data[:2] == b"\x1f\x8b":
             try:
                 data = gzip.decompress(data)
-            except (OSError, EOFError, zlib.error) as error:
+            except (OSError, EOFError, zlib.error):
                 raise IllegalArgument(
-                    "the table's metadata file is not JSON", hint=f"it cannot be unpacked: {error}"[:200]
+                    "the table's metadata file is not JSON", hint="it cannot be unpacked"
                 ) from None
         _kept.put((self._settings, location), data)
         return data
@@ -135,25 +194,63 @@ class Storage:
         except OSError as error:
             raise _unreachable(error) from error
 
+    def delete_if_there(self, location: str) -> None:
+        """Delete a file that may not exist."""
+        try:
+            self.io.delete(location)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise _unreachable(error) from error
+
+    def move(self, source: str, target: str) -> None:
+        """Give a file another place in the same storage: renamed where files are local, copied by the server where not."""
+        if self.io.parse_location(source)[:2] != self.io.parse_location(target)[:2]:
+            raise IllegalArgument("a file cannot be moved to another storage", hint="keep both in one bucket")
+        (files, path), (_, goal) = self.io.opened(source), self.io.opened(target)
+        try:
+            if not normal(source).startswith("s3://"):
+                files.create_dir(goal.rpartition("/")[0], recursive=True)
+            elif files.get_file_info(path).size > _MOST_COPIED:
+                # The server copies no more than this at once.
+                with files.open_input_stream(path) as read, files.open_output_stream(goal) as write:
+                    shutil.copyfileobj(read, write, 1 << 24)
+                files.delete_file(path)
+                return
+            files.move(path, goal)
+        except OSError as error:
+            raise _unreachable(error) from error
+
     def delete_folder(self, location: str) -> None:
         """Delete everything below a place."""
-        scheme, netloc, path = PyArrowFileIO.parse_location(location)
+        files, path = self.io.opened(location)
         try:
-            files = self.io.fs_by_scheme(scheme, netloc)
             if files.get_file_info(FileSelector(path, allow_not_found=True)):
                 files.delete_dir(path)
         except OSError as error:
             raise _unreachable(error) from error
 
-    def files(self, folder: str) -> list[tuple[str, datetime | None]]:
-        """Every file below a place, and when it was written."""
-        scheme, netloc, path = PyArrowFileIO.parse_location(folder)
+    def holds_files(self, folder: str) -> bool:
+        """Whether there is any file below a place; empty folders that a discarded file left behind do not count."""
+        files, path = self.io.opened(folder)
         try:
-            found = self.io.fs_by_scheme(scheme, netloc).get_file_info(
-                FileSelector(path, allow_not_found=True, recursive=True)
-            )
+            for recursive in (False, True):
+                selector = FileSelector(path, allow_not_found=True, recursive=recursive)
+                found = files.get_file_info(selector)
+                if not found or any(info.type == FileType.File for info in found):
+                    return bool(found)
+            return False
         except OSError as error:
             raise _unreachable(error) from error
+
+    def files(self, folder: str) -> list[tuple[str, datetime | None]]:
+        """Every file below a place, and when it was written."""
+        files, path = self.io.opened(folder)
+        try:
+            found = files.get_file_info(FileSelector(path, allow_not_found=True, recursive=True))
+        except OSError as error:
+            raise _unreachable(error) from error
+        scheme = folder.partition("://")[0]
         start = f"{scheme}://" if folder.startswith(f"{scheme}://") else ""
         return [(f"{start}{info.path}", info.mtime) for info in found if info.type == FileType.File]
 
@@ -177,6 +274,11 @@ def _still_there(location: str) -> bool:
     return not path.startswith("/") or os.path.exists(path)
 
 
+_CODE: Final = re.compile(r"AWS Error ([A-Z_]{2,60})")
+
+
 def _unreachable(error: OSError) -> ConnectionFailed:
-    reason = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
-    return ConnectionFailed("the warehouse cannot be used", hint=reason)
+    """Say why storage did not answer: by the kind of fault, for the words of others quote paths and documents."""
+    found = _CODE.search(str(error))
+    known = os.strerror(error.errno) if error.errno else type(error).__name__
+    return ConnectionFailed("the warehouse cannot be used", hint=f"S3 answers {found[1]}" if found else known)

@@ -3,25 +3,29 @@
 import copy
 import time
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
-from pyiceberg.exceptions import ValidationError
-from pyiceberg.table.metadata import TableMetadataUtil
-
+from headgate.catalogs.iceberg import outcome, validity
 from headgate.catalogs.iceberg import schema as schemas
+from headgate.catalogs.iceberg.outcome import MAIN
+from headgate.catalogs.iceberg.validity import FIRST_PARTITION_ID, LARGEST, number, text
+from headgate.catalogs.iceberg.validity import texts as strings
 from headgate.model.errors import Conflict, IllegalArgument
 from headgate.model.objects import clip
+from headgate.model.schema import Schema
 
 Json = dict[str, Any]
 
 FORMAT_VERSIONS: Final = (1, 2, 3)
 DEFAULT_FORMAT_VERSION: Final = 2
-FIRST_PARTITION_ID: Final = 1000
 LAST_ADDED: Final = -1
-MAIN: Final = "main"
 
 UNSORTED: Final[Json] = {"order-id": 0, "fields": []}
+
+_AHEAD: Final = 24 * 3600 * 1000
+"""How far in the future a writer's clock may be, in milliseconds. What comes after could else never be newer."""
+_UNREADABLE: Final = (KeyError, TypeError, AttributeError, ValueError, OverflowError, RecursionError)
 
 
 def now_ms() -> int:
@@ -49,6 +53,16 @@ def empty(format_version: int = DEFAULT_FORMAT_VERSION) -> Json:
 
 def create(location: str, definition: Json, id: uuid.UUID) -> Json:
     """The first metadata of a table that a create request defines, with field ids of its own giving."""
+    validity.plain(definition)
+    try:
+        table = _created(location, definition, id)
+    except _UNREADABLE as error:
+        raise IllegalArgument(f"the table cannot be made: {clip(str(error), 200)}") from None
+    checked(table)
+    return table
+
+
+def _created(location: str, definition: Json, id: uuid.UUID) -> Json:
     kept = dict(strings(definition.get("properties") or {}))
     version = _format_version(kept.pop("format-version", str(DEFAULT_FORMAT_VERSION)))
     fresh, became, last_column = schemas.fresh(schemas.checked(definition.get("schema")))
@@ -74,19 +88,52 @@ def create(location: str, definition: Json, id: uuid.UUID) -> Json:
 
 
 def checked(document: Json) -> None:
-    """Refuse a document that is not the metadata of a table."""
+    """Refuse a document that is not the metadata of a table, or that not every reader can read.
+
+    INVARIANT: the reason tells where, never what: a document that is only claimed to be one may hold anything.
+    """
+    validity.plain(document)
+    validity.parsed(document)
     try:
-        TableMetadataUtil.parse_obj(document)
-    except (ValueError, ValidationError, NotImplementedError, TypeError, KeyError) as error:
-        raise IllegalArgument(f"Iceberg refuses: {clip(str(error), 300)}") from None
+        version = _checked_version(document["format-version"])
+        every = document.get("schemas") or [document["schema"]]
+        read = {number(one.get("schema-id", 0), "schema-id"): validity.schema(one, version) for one in every}
+        current = read[document.get("current-schema-id", min(read))]
+        for order in document.get("sort-orders") or []:
+            if order["order-id"] == document.get("default-sort-order-id"):
+                validity.order(order["fields"], current)
+        for spec in document.get("partition-specs") or []:
+            if spec["spec-id"] == document.get("default-spec-id"):
+                validity.spec(spec["fields"], current, version)
+        for snapshot in document.get("snapshots") or []:
+            # Those from before an upgrade of the format lack what it brought.
+            written = min(version, 2) if snapshot.get("sequence-number") else 1
+            validity.snapshot(snapshot, written, set(read), now_ms() + _AHEAD)
+        for ref in (document.get("refs") or {}).values():
+            validity.ref(ref)
+        validity.properties(validity.texts(document.get("properties") or {}))
+    except _UNREADABLE:
+        raise IllegalArgument("Iceberg refuses the document: a part of it is missing") from None
 
 
-def applied(base: Json, updates: Iterable[Json]) -> Json:
-    """The metadata after the updates of a commit. `base` is left as it is."""
+def applied(base: Json, updates: Sequence[Json]) -> Json:
+    """The metadata after the updates of a commit. `base` is left as it is.
+
+    INVARIANT: what comes out is valid by Iceberg's specification and can be read by pyiceberg, as far as the updates
+    touched it; what does not is refused, and nothing is changed.
+    """
+    validity.plain(updates)
     draft = _Draft(base)
     for update in updates:
         draft.apply(update)
-    return finished(draft.done())
+    after = finished(draft.done())
+    try:
+        outcome.check(base, after)
+    except _UNREADABLE as error:
+        raise IllegalArgument(
+            f"the table cannot become what was asked for: {clip(str(error), 200)}"
+        ) from None
+    return after
 
 
 def finished(table: Json) -> Json:
@@ -132,50 +179,51 @@ def require(table: Json | None, requirements: Iterable[Json]) -> None:
             continue
         if table is None:
             raise Conflict("Requirement failed: table does not exist", about="commit")
-        check = _REQUIREMENTS.get(str(kind))
+        check = _REQUIREMENTS.get(kind) if isinstance(kind, str) else None
         if check is None:
-            raise IllegalArgument(f"requirement '{str(kind)[:40]}' is not known")
-        try:
-            told, expected, actual = check(table, requirement)
-        except KeyError as error:
-            raise IllegalArgument(f"requirement '{kind}' lacks {error}") from None
+            raise IllegalArgument(f"requirement '{clip(str(kind), 40)}' is not known")
+        told, expected, actual = check(table, requirement)
         if expected != actual:
-            raise Conflict(f"Requirement failed: {told}: expected {expected} != {actual}", about="commit")
+            raise Conflict(
+                f"Requirement failed: {told}: expected {clip(str(expected))} != {actual}", about="commit"
+            )
 
 
 def _ref_snapshot(table: Json, requirement: Json) -> tuple[str, Any, Any]:
-    ref = requirement["ref"]
+    ref = text(requirement.get("ref"), "the ref of a requirement")
+    expected = requirement.get("snapshot-id")
+    if expected is not None:
+        number(expected, "the snapshot-id of a requirement", -1)
     actual = table.get("refs", {}).get(ref, {}).get("snapshot-id")
-    return f"branch or tag {ref} has changed", requirement.get("snapshot-id"), actual
+    return f"branch or tag {clip(ref)} has changed", expected, actual
+
+
+def _same_uuid(table: Json, requirement: Json) -> tuple[str, Any, Any]:
+    expected = text(requirement.get("uuid"), "the uuid of a requirement")
+    return "UUID does not match", expected.lower(), table["table-uuid"].lower()
+
+
+def _same_number(key: str, of: str, told: str) -> Callable[[Json, Json], tuple[str, Any, Any]]:
+    return lambda t, r: (told, number(r.get(key), f"the {key} of a requirement", -1), t.get(of))
 
 
 _REQUIREMENTS: Final[dict[str, Callable[[Json, Json], tuple[str, Any, Any]]]] = {
-    "assert-table-uuid": lambda t, r: ("UUID does not match", r["uuid"].lower(), t["table-uuid"].lower()),
+    "assert-table-uuid": _same_uuid,
     "assert-ref-snapshot-id": _ref_snapshot,
-    "assert-last-assigned-field-id": lambda t, r: (
-        "last assigned field id changed",
-        r["last-assigned-field-id"],
-        t["last-column-id"],
+    "assert-last-assigned-field-id": _same_number(
+        "last-assigned-field-id", "last-column-id", "last assigned field id changed"
     ),
-    "assert-current-schema-id": lambda t, r: (
-        "current schema changed",
-        r["current-schema-id"],
-        t["current-schema-id"],
+    "assert-current-schema-id": _same_number(
+        "current-schema-id", "current-schema-id", "current schema changed"
     ),
-    "assert-last-assigned-partition-id": lambda t, r: (
-        "last assigned partition id changed",
-        r["last-assigned-partition-id"],
-        t["last-partition-id"],
+    "assert-last-assigned-partition-id": _same_number(
+        "last-assigned-partition-id", "last-partition-id", "last assigned partition id changed"
     ),
-    "assert-default-spec-id": lambda t, r: (
-        "default partition spec changed",
-        r["default-spec-id"],
-        t["default-spec-id"],
+    "assert-default-spec-id": _same_number(
+        "default-spec-id", "default-spec-id", "default partition spec changed"
     ),
-    "assert-default-sort-order-id": lambda t, r: (
-        "default sort order changed",
-        r["default-sort-order-id"],
-        t["default-sort-order-id"],
+    "assert-default-sort-order-id": _same_number(
+        "default-sort-order-id", "default-sort-order-id", "default sort order changed"
     ),
 }
 
@@ -189,7 +237,7 @@ class _Draft:
             self.table.setdefault(key, [])
         self.table.setdefault("refs", {})
         self.table.setdefault("properties", {})
-        self.table["last-updated-ms"] = 0
+        self.base = base
         self.updated_at: int | None = None
         self.added: dict[str, int] = {}
         self.added_snapshots: set[int] = set()
@@ -203,11 +251,18 @@ class _Draft:
             )
         try:
             method(update)
-        except (KeyError, TypeError, AttributeError) as error:
-            raise IllegalArgument(f"update '{action}' cannot be read: {error}") from None
+        except _UNREADABLE as error:
+            raise IllegalArgument(f"update '{action}' cannot be read: {clip(str(error), 200)}") from None
+
+    @property
+    def version(self) -> int:
+        return int(self.table["format-version"])
 
     def done(self) -> Json:
-        self.table["last-updated-ms"] = self.updated_at or now_ms()
+        at = self.updated_at or now_ms()
+        # Readers refuse a document that is older than the one before it, so a slow clock does not set time back.
+        exists = "table-uuid" in self.base
+        self.table["last-updated-ms"] = max(at, self.base["last-updated-ms"]) if exists else at
         log = self.table["snapshot-log"]
         current = self.table.get("current-snapshot-id")
         # Snapshots that were added and set aside again by this very commit never were current for anyone.
@@ -220,7 +275,10 @@ class _Draft:
     # -- the table itself ---------------------------------------------------------------------------------------
 
     def _assign_uuid(self, update: Json) -> None:
-        self.table["table-uuid"] = str(uuid.UUID(update["uuid"]))
+        given = str(uuid.UUID(text(update["uuid"], "uuid")))
+        if self.table.get("table-uuid", given).lower() != given:
+            raise IllegalArgument("the uuid of a table cannot change")
+        self.table["table-uuid"] = given
 
     def _upgrade_format_version(self, update: Json) -> None:
         version = _checked_version(update["format-version"])
@@ -231,7 +289,7 @@ class _Draft:
         self.table["format-version"] = version
 
     def _set_location(self, update: Json) -> None:
-        self.table["location"] = str(update["location"]).rstrip("/")
+        self.table["location"] = text(update["location"], "location").rstrip("/")
 
     def _set_properties(self, update: Json) -> None:
         values = update.get("updates", update.get("updated"))
@@ -248,6 +306,7 @@ class _Draft:
 
     def _add_schema(self, update: Json) -> None:
         schema = schemas.checked(update["schema"])
+        validity.schema(schema, self.version)
         last = max(self.table["last-column-id"], schemas.highest_id(schema))
         self.table["last-column-id"] = last
         known = self.table["schemas"]
@@ -263,21 +322,19 @@ class _Draft:
         self.table["current-schema-id"] = id
 
     def _add_spec(self, update: Json) -> None:
-        spec = update["spec"]
-        schema_ids = self._source_ids()
+        spec = validity.entry(update["spec"], "a partition spec")
         fields = []
         last = self.table["last-partition-id"]
-        for field in spec.get("fields", []):
-            if field["source-id"] not in schema_ids:
-                raise IllegalArgument(f"Cannot find source column for partition field: {field.get('name')}")
+        for field in validity.entries(spec.get("fields", []), "the fields of a partition spec"):
             id = field.get("field-id")
             if id is None:
                 id = last + 1
-            last = max(last, id)
+            last = max(last, number(id, "the id of a partition field"))
             fields.append({**field, "field-id": id})
-        if len({f["name"] for f in fields}) != len(fields):
-            raise IllegalArgument("the partition spec uses a name twice")
+        validity.spec(fields, self._schema(), self.version)
         known = self.table["partition-specs"]
+        if self.version > 1:
+            _partition_ids_are_kept(known, fields)
         alike = next((s["spec-id"] for s in known if _same_spec(s["fields"], fields)), None)
         if alike is None:
             alike = max((s["spec-id"] for s in known), default=-1) + 1
@@ -291,12 +348,9 @@ class _Draft:
         self.table["default-spec-id"] = id
 
     def _add_sort_order(self, update: Json) -> None:
-        order = update["sort-order"]
-        fields = order.get("fields", [])
-        schema_ids = self._source_ids()
-        for field in fields:
-            if field["source-id"] not in schema_ids:
-                raise IllegalArgument(f"Cannot find source column for sort field: {field['source-id']}")
+        order = validity.entry(update["sort-order"], "a sort order")
+        fields = validity.entries(order.get("fields", []), "the fields of a sort order")
+        validity.order(fields, self._schema())
         known = self.table["sort-orders"]
         if not fields:
             alike: int | None = 0
@@ -315,34 +369,37 @@ class _Draft:
         self.table["default-sort-order-id"] = id
 
     def _remove_partition_specs(self, update: Json) -> None:
-        gone = set(update["spec-ids"])
+        gone = _ids(update["spec-ids"], "spec-ids")
         if self.table["default-spec-id"] in gone:
             raise IllegalArgument("Cannot remove the default partition spec")
         self.table["partition-specs"] = [s for s in self.table["partition-specs"] if s["spec-id"] not in gone]
 
     def _remove_schemas(self, update: Json) -> None:
-        gone = set(update["schema-ids"])
+        gone = _ids(update["schema-ids"], "schema-ids")
         if self.table["current-schema-id"] in gone:
             raise IllegalArgument("Cannot remove the current schema")
+        if any(snapshot.get("schema-id") in gone for snapshot in self.table["snapshots"]):
+            raise IllegalArgument("Cannot remove a schema that snapshots were written with")
         self.table["schemas"] = [s for s in self.table["schemas"] if s["schema-id"] not in gone]
 
-    def _last_added(self, kind: str, id: int) -> int:
-        if id != LAST_ADDED:
-            return id
+    def _last_added(self, kind: str, id: Any) -> int:
+        if number(id, f"the id of a {kind}", LAST_ADDED) != LAST_ADDED:
+            return int(id)
         if kind not in self.added:
             raise IllegalArgument(f"Cannot set last added {kind}: no {kind} has been added")
         return self.added[kind]
 
-    def _source_ids(self) -> set[int]:
-        """Every field id of the current schema, or of the one just added when the table is being made."""
+    def _schema(self) -> Schema:
+        """The current schema, or the one just added when the table is being made."""
         id = self.table.get("current-schema-id", self.added.get("schema"))
-        schema = find(self.table["schemas"], "schema-id", id)
-        return {field["id"] for _, field in schemas.fields_of(schema)}
+        return Schema.from_json(find(self.table["schemas"], "schema-id", id))
 
     # -- snapshots and refs -------------------------------------------------------------------------------------
 
     def _add_snapshot(self, update: Json) -> None:
-        snapshot = update["snapshot"]
+        snapshot = validity.entry(update["snapshot"], "a snapshot")
+        known = {schema["schema-id"] for schema in self.table["schemas"]}
+        validity.snapshot(snapshot, self.version, known, now_ms() + _AHEAD)
         id, sequence = snapshot["snapshot-id"], snapshot.get("sequence-number", 0)
         if any(s["snapshot-id"] == id for s in self.table["snapshots"]):
             raise IllegalArgument(f"Snapshot already exists for id: {id}")
@@ -370,15 +427,14 @@ class _Draft:
                 f"Cannot add a snapshot, first-row-id is behind table next-row-id: {first} < {next_row}",
                 about="commit",
             )
-        self.table["next-row-id"] = next_row + snapshot.get("added-rows", 0)
+        self.table["next-row-id"] = number(next_row + snapshot["added-rows"], "next-row-id")
 
     def _set_snapshot_ref(self, update: Json) -> None:
-        name, id = update["ref-name"], update["snapshot-id"]
+        name, id = text(update["ref-name"], "ref-name"), update["snapshot-id"]
         snapshot = find(self.table["snapshots"], "snapshot-id", id)
         kept = ("snapshot-id", "type", "max-ref-age-ms", "max-snapshot-age-ms", "min-snapshots-to-keep")
         ref = {key: update[key] for key in kept if update.get(key) is not None}
-        if ref.get("type") not in ("branch", "tag"):
-            raise IllegalArgument("a snapshot reference is a branch or a tag")
+        validity.ref(ref)
         if self.table["refs"].get(name) == ref:
             return
         if name == MAIN:
@@ -386,6 +442,9 @@ class _Draft:
                 raise IllegalArgument("main is a branch")
             at = snapshot["timestamp-ms"] if id in self.added_snapshots else now_ms()
             self.updated_at = at
+            log = self.table["snapshot-log"]
+            # Readers refuse a log that goes back in time.
+            at = max(at, log[-1]["timestamp-ms"]) if log else at
             self.table["current-snapshot-id"] = id
             self.table["snapshot-log"] = [
                 *self.table["snapshot-log"],
@@ -394,13 +453,13 @@ class _Draft:
         self.table["refs"] = {**self.table["refs"], name: ref}
 
     def _remove_snapshot_ref(self, update: Json) -> None:
-        name = update["ref-name"]
+        name = text(update["ref-name"], "ref-name")
         if name == MAIN:
             self.table["current-snapshot-id"] = None
         self.table["refs"] = {key: ref for key, ref in self.table["refs"].items() if key != name}
 
     def _remove_snapshots(self, update: Json) -> None:
-        gone = set(update["snapshot-ids"])
+        gone = _ids(update["snapshot-ids"], "snapshot-ids")
         self.table["snapshots"] = [s for s in self.table["snapshots"] if s["snapshot-id"] not in gone]
         for key in ("statistics", "partition-statistics"):
             if key in self.table:
@@ -415,18 +474,21 @@ class _Draft:
     # -- statistics and keys ------------------------------------------------------------------------------------
 
     def _set_statistics(self, update: Json) -> None:
+        validity.statistics(validity.entry(update["statistics"], "statistics"))
         self._replace("statistics", "snapshot-id", update["statistics"])
 
     def _remove_statistics(self, update: Json) -> None:
         self._remove("statistics", "snapshot-id", update["snapshot-id"])
 
     def _set_partition_statistics(self, update: Json) -> None:
+        validity.partition_statistics(validity.entry(update["partition-statistics"], "partition-statistics"))
         self._replace("partition-statistics", "snapshot-id", update["partition-statistics"])
 
     def _remove_partition_statistics(self, update: Json) -> None:
         self._remove("partition-statistics", "snapshot-id", update["snapshot-id"])
 
     def _add_encryption_key(self, update: Json) -> None:
+        validity.encryption_key(validity.entry(update["encryption-key"], "encryption-key"), self.version)
         self._replace("encryption-keys", "key-id", update["encryption-key"])
 
     def _remove_encryption_key(self, update: Json) -> None:
@@ -457,11 +519,29 @@ def find(entries: list[Json], key: str, id: Any) -> Json:
     raise IllegalArgument(f"Cannot find {key} {id}")
 
 
+def _ids(value: Any, what: str) -> set[int]:
+    if not isinstance(value, list):
+        raise IllegalArgument(f"{what} are not a list")
+    return {number(one, f"one of {what}", -LARGEST - 1) for one in value}
+
+
+def _partition_ids_are_kept(known: list[Json], fields: list[Json]) -> None:
+    """A partition field id means one column and one transform for ever: manifests name partition values by it."""
+    meant = {f["field-id"]: (f["source-id"], f["transform"]) for spec in known for f in spec["fields"]}
+    for field in fields:
+        id = field["field-id"]
+        if meant.get(id, (field["source-id"], field["transform"])) != (
+            field["source-id"],
+            field["transform"],
+        ):
+            raise IllegalArgument(f"partition field id {id} belonged to another partition field")
+
+
 def _fresh_spec(spec: Json | None, became: dict[int, int]) -> Json:
     fields = []
     for position, field in enumerate((spec or {}).get("fields", [])):
-        if field.get("source-id") not in became:
-            raise IllegalArgument(f"Cannot find source column for partition field: {field.get('name')}")
+        if not isinstance(field, dict) or field.get("source-id") not in became:
+            raise IllegalArgument("Cannot find source column for a partition field")
         fields.append(
             {**field, "source-id": became[field["source-id"]], "field-id": FIRST_PARTITION_ID + position}
         )
@@ -473,8 +553,8 @@ def _fresh_spec(spec: Json | None, became: dict[int, int]) -> Json:
 def _fresh_order(order: Json | None, became: dict[int, int]) -> Json:
     fields = []
     for field in (order or {}).get("fields", []):
-        if field.get("source-id") not in became:
-            raise IllegalArgument(f"Cannot find source column for sort field: {field.get('source-id')}")
+        if not isinstance(field, dict) or field.get("source-id") not in became:
+            raise IllegalArgument("Cannot find source column for a sort field")
         fields.append({**field, "source-id": became[field["source-id"]]})
     return {"order-id": 1, "fields": fields} if fields else dict(UNSORTED)
 
@@ -486,12 +566,6 @@ def _same_spec(one: list[Json], other: list[Json]) -> bool:
     return bare(one) == bare(other)
 
 
-def strings(values: Any) -> dict[str, str]:
-    if not isinstance(values, dict) or not all(isinstance(v, str) for v in values.values()):
-        raise IllegalArgument("properties are a map from text to text")
-    return values
-
-
 def _format_version(text: str) -> int:
     if not text.isdigit():
         raise IllegalArgument(f"format-version '{text[:20]}' is not a number")
@@ -499,6 +573,6 @@ def _format_version(text: str) -> int:
 
 
 def _checked_version(version: Any) -> int:
-    if version not in FORMAT_VERSIONS:
-        raise IllegalArgument(f"Unsupported format version: v{version}", hint="use 1, 2 or 3")
+    if not isinstance(version, int) or isinstance(version, bool) or version not in FORMAT_VERSIONS:
+        raise IllegalArgument(f"Unsupported format version: v{clip(str(version), 20)}", hint="use 1, 2 or 3")
     return int(version)

@@ -1,14 +1,19 @@
 """View metadata: made from a create request, and taken from one version to the next by the updates of a commit."""
 
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from headgate.catalogs.iceberg import schema as schemas
-from headgate.catalogs.iceberg.table_metadata import LAST_ADDED, find, now_ms, strings
+from headgate.catalogs.iceberg import validity
+from headgate.catalogs.iceberg.table_metadata import LAST_ADDED, find, now_ms
+from headgate.catalogs.iceberg.validity import entries, number, text, texts
 from headgate.model.errors import Conflict, IllegalArgument
+from headgate.model.objects import clip
 
 Json = dict[str, Any]
+
+_UNREADABLE: Final = (KeyError, TypeError, AttributeError, ValueError, OverflowError, RecursionError)
 
 VERSION_HISTORY: Final = 10
 """How many versions a view keeps, unless its property version.history.num-entries says otherwise."""
@@ -41,34 +46,53 @@ def create(location: str, definition: Json, id: uuid.UUID) -> Json:
 
 def checked(document: Json) -> None:
     """Refuse a document that is not the metadata of a view."""
+    validity.plain(document)
     try:
         uuid.UUID(document["view-uuid"])
         if document["format-version"] != 1:
-            raise IllegalArgument(f"Unsupported view format version: {document['format-version']}")
+            raise IllegalArgument("Unsupported view format version")
         for schema in document["schemas"]:
-            schemas.checked(schema)
+            _checked_schema(schema)
         current = find(document["versions"], "version-id", document["current-version-id"])
         find(document["schemas"], "schema-id", current["schema-id"])
         for version in document["versions"]:
             _checked_version(version)
         if not isinstance(document["version-log"], list):
             raise TypeError("version-log")
-        strings(document.get("properties", {}))
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
-        raise IllegalArgument(f"the view's metadata cannot be read: {error}") from None
+        texts(document.get("properties", {}))
+    except _UNREADABLE:
+        # INVARIANT: never what stands there: a document that is only claimed to be one may hold anything.
+        raise IllegalArgument("the view's metadata cannot be read: a part of it is missing") from None
 
 
-def _checked_version(version: Json) -> None:
+def _checked_schema(sent: Any) -> Json:
+    schema = schemas.checked(sent)
+    validity.schema(schema, 3)
+    return schema
+
+
+def _checked_version(version: Any) -> None:
+    validity.entry(version, "a view version")
     namespace = version["default-namespace"]
     if not isinstance(namespace, list) or not all(isinstance(level, str) for level in namespace):
-        raise TypeError("default-namespace is a list of names")
-    for representation in version["representations"]:
-        if representation["type"] == "sql" and not (representation["sql"] and representation["dialect"]):
-            raise TypeError("a representation needs a dialect and its SQL")
+        raise IllegalArgument("default-namespace is a list of names")
+    for key in ("version-id", "timestamp-ms"):
+        if version.get(key) is not None:
+            number(version[key], f"{key} of a view version")
+    if version.get("default-catalog") is not None:
+        text(version["default-catalog"], "default-catalog of a view version")
+    if version.get("summary") is not None:
+        texts(version["summary"], "the summary of a view version")
+    for representation in entries(version["representations"], "representations"):
+        text(representation.get("type"), "the type of a representation")
+        if representation["type"] == "sql":
+            text(representation.get("sql"), "the SQL of a representation")
+            text(representation.get("dialect"), "the dialect of a representation")
 
 
-def applied(base: Json, updates: Iterable[Json]) -> Json:
+def applied(base: Json, updates: Sequence[Json]) -> Json:
     """The metadata after the updates of a commit. `base` is left as it is."""
+    validity.plain(updates)
     draft = _Draft(base)
     for update in updates:
         draft.apply(update)
@@ -101,9 +125,9 @@ class _Draft:
     def apply(self, update: Json) -> None:
         try:
             self._apply(update)
-        except (KeyError, TypeError, AttributeError) as error:
+        except _UNREADABLE as error:
             raise IllegalArgument(
-                f"update '{str(update.get('action'))[:40]}' cannot be read: {error}"
+                f"update '{str(update.get('action'))[:40]}' cannot be read: {clip(str(error), 200)}"
             ) from None
 
     def _apply(self, update: Json) -> None:
@@ -113,17 +137,18 @@ class _Draft:
             case "upgrade-format-version":
                 if update["format-version"] != 1:
                     raise IllegalArgument(
-                        f"Unsupported view format version: {update['format-version']}", hint="use 1"
+                        f"Unsupported view format version: {clip(str(update['format-version']), 20)}",
+                        hint="use 1",
                     )
             case "set-location":
-                self.view["location"] = str(update["location"]).rstrip("/")
+                self.view["location"] = text(update["location"], "location").rstrip("/")
             case "set-properties":
-                self.view["properties"] = {**self.view["properties"], **strings(update["updates"])}
+                self.view["properties"] = {**self.view["properties"], **texts(update["updates"])}
             case "remove-properties":
                 gone = set(update["removals"])
                 self.view["properties"] = {k: v for k, v in self.view["properties"].items() if k not in gone}
             case "add-schema":
-                self._add_schema(schemas.checked(update["schema"]))
+                self._add_schema(_checked_schema(update["schema"]))
             case "add-view-version":
                 self._add_version(update["view-version"])
             case "set-current-view-version":

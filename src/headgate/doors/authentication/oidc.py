@@ -59,7 +59,7 @@ class OidcScheme:
             leeway=issuer.leeway,
             options={"require": ["exp", "aud", "iss"]},
         )
-        return _name(claims, issuer), _groups(claims, issuer)
+        return Proven(_name(claims, issuer), _groups(claims, issuer))
 
 
 def _name(claims: dict[str, Any], issuer: Oidc) -> str:
@@ -72,7 +72,10 @@ def _name(claims: dict[str, Any], issuer: Oidc) -> str:
     raise Unauthenticated("the token names no user", hint=f"it needs one of {', '.join(issuer.name_claims)}")
 
 
-def _groups(claims: dict[str, Any], issuer: Oidc) -> frozenset[str]:
+def _groups(claims: dict[str, Any], issuer: Oidc) -> frozenset[str] | None:
+    """The groups that a token claims; None if it does not say, although its issuer is not declared to have none."""
+    if isinstance(issuer.groups_claim, bool):
+        return frozenset()
     # Some issuers leave the groups out when they are many. A deny may come by a group, so none is not a safe guess.
     elsewhere = claims.get("_claim_names")
     if claims.get("hasgroups") or (isinstance(elsewhere, dict) and issuer.groups_claim in elsewhere):
@@ -80,7 +83,9 @@ def _groups(claims: dict[str, Any], issuer: Oidc) -> frozenset[str]:
             "the token leaves out its groups because they are too many",
             hint="let the issuer send only the groups of this application",
         )
-    value = claims.get(issuer.groups_claim, [])
+    value = claims.get(issuer.groups_claim)
+    if value is None:
+        return None
     listed = [value] if isinstance(value, str) else value
     if not isinstance(listed, list) or not all(isinstance(group, str) for group in listed):
         raise Unauthenticated(f"the token's claim '{issuer.groups_claim}' is not a list of names")

@@ -13,4 +13,5 @@ class OwnTokenScheme:
     def identify(self, scheme: str, credentials: str, address: str | None) -> Proven | None:
         if scheme != "bearer" or not credentials.startswith(PREFIX):
             return None
-        return self._tokens.proven(credentials)
+        token = self._tokens.proven(credentials)
+        return Proven(token.user, frozenset(token.groups), token.revision)

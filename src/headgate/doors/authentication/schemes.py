@@ -1,14 +1,21 @@
 """What a scheme is, and how the request's credentials find theirs."""
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from headgate.model.errors import Unauthenticated
 from headgate.model.objects import clip
 from headgate.model.principals import ActiveRoles, Identity
 
-Proven = tuple[str, frozenset[str]]
-"""The user and the groups that credentials prove."""
+
+class Proven(NamedTuple):
+    """The user and the groups that credentials prove, and when Headgate's own token was made."""
+
+    user: str
+    groups: frozenset[str] | None
+    """None if the credentials do not tell the groups."""
+    made: int | None = None
+    """The revision of the store at that time."""
 
 
 class Scheme(Protocol):
@@ -36,14 +43,15 @@ class Authentication:
         for known in self.schemes:
             found = known.identify(scheme.lower(), credentials.strip(), address)
             if found is not None:
-                user, groups = found
                 return Identity(
-                    user,
-                    groups,
+                    found.user,
+                    frozenset() if found.groups is None else found.groups,
                     ActiveRoles.parse(headers.get("x-gravitino-active-roles")),
                     address,
                     engine=headers.get("headgate-engine"),
                     purpose=headers.get("headgate-purpose"),
+                    groups_known=found.groups is not None,
+                    made=found.made,
                 )
         if scheme.lower() == "bearer":
             raise Unauthenticated(

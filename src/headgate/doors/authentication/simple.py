@@ -22,7 +22,7 @@ class SimpleScheme:
             raise Unauthenticated("the Basic credentials cannot be read") from None
         if not user:
             raise Unauthenticated("the Basic credentials name no user")
-        return checked_user(user), frozenset()
+        return Proven(checked_user(user), frozenset())
 
 
 def is_loopback(host: str) -> bool:

@@ -10,7 +10,6 @@ from headgate.doors.gravitino.metalakes import InUse
 from headgate.doors.routing import Answer, Call, Routes
 from headgate.model.errors import HeadgateError, IllegalArgument
 from headgate.model.objects import CatalogType, ObjectType, clip
-from headgate.model.secrets import without_secrets
 from headgate.steward.updates import checked_properties
 from headgate.store.records import ObjectRecord
 
@@ -38,15 +37,16 @@ class Alter(msgspec.Struct, frozen=True):
     updates: list[wire.Rename | wire.UpdateComment | wire.SetProperty | wire.RemoveProperty] = []
 
 
-def shown(record: ObjectRecord) -> dict[str, Any]:
-    """A catalog on the wire, without its secrets."""
+def shown(call: Call, record: ObjectRecord) -> dict[str, Any]:
+    """A catalog on the wire, without its secrets and what only its owner is shown."""
+    properties = call.steward.catalogs.shown(call.permit, record)
     return wire.present(
         {
             "name": record.name,
             "type": record.body["type"],
             "provider": record.body["provider"],
             "comment": record.comment,
-            "properties": {**without_secrets(record.properties), "in-use": str(record.in_use).lower()},
+            "properties": {**properties, "in-use": str(record.in_use).lower()},
             "audit": wire.audit(record.audit),
         }
     )
@@ -66,7 +66,7 @@ def list_catalogs(call: Call) -> Any:
     """List the catalogs the caller may load."""
     found, token = wire.page(call, call.steward.catalogs.list(call.permit), lambda record: record.name)
     if call.flag("details"):
-        return wire.ok(catalogs=[shown(record) for record in found], nextPageToken=token)
+        return wire.ok(catalogs=[shown(call, record) for record in found], nextPageToken=token)
     above = call.permit.ref
     return wire.ok(
         identifiers=[wire.identifier(above.child(ObjectType.CATALOG, record.name)) for record in found],
@@ -88,7 +88,7 @@ def create_catalog(call: Call) -> Any:
         body.comment,
         checked_properties(body.properties),
     )
-    return wire.ok(catalog=shown(made))
+    return wire.ok(catalog=shown(call, made))
 
 
 @routes.on("POST", "/testConnection", Op.TEST_CONNECTION, wire.metalake, body=Create)
@@ -123,13 +123,15 @@ def _tested(error: HeadgateError) -> Answer:
 @routes.on("GET", "/{catalog}", Op.LOAD_CATALOG, wire.catalog)
 def load_catalog(call: Call) -> Any:
     """Load a catalog."""
-    return wire.ok(catalog=shown(call.steward.catalogs.load(call.permit)))
+    return wire.ok(catalog=shown(call, call.steward.catalogs.load(call.permit)))
 
 
 @routes.on("PUT", "/{catalog}", Op.ALTER_CATALOG, wire.catalog, body=Alter)
 def alter_catalog(call: Call) -> Any:
     """Rename a catalog, change its comment or its properties."""
-    return wire.ok(catalog=shown(call.steward.catalogs.alter(call.permit, wire.updates(call.body.updates))))
+    return wire.ok(
+        catalog=shown(call, call.steward.catalogs.alter(call.permit, wire.updates(call.body.updates)))
+    )
 
 
 @routes.on("PATCH", "/{catalog}", Op.SET_CATALOG_IN_USE, wire.catalog, body=InUse)

@@ -45,8 +45,8 @@ def list_views(call: Call) -> Any:
 
 @routes.on("GET", "/mine", Op.LOAD_TABLE, _table, query=("metalake", "table"))
 def my_view(call: Call) -> Any:
-    """How far the caller's own view of a table is."""
-    return {"code": 0, "views": [_shown(one) for one in call.steward.care.mine(call.permit)]}
+    """Whether the caller's own view of a table is ready."""
+    return {"code": 0, "views": call.steward.care.mine(call.permit)}
 
 
 @routes.on("POST", "/warm", Op.MANAGE_LENSES, metalake_of, body=Warm, query=("metalake",))

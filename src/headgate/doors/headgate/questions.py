@@ -70,4 +70,5 @@ def _verdict(finding: Finding) -> dict[str, Any]:
         "type": finding.ref.type,
         "fullName": finding.ref.full_name,
         "revision": finding.authority.revision,
+        **({} if finding.identity.groups_known else {"groupsKnown": False}),
     }

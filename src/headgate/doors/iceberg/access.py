@@ -4,8 +4,6 @@ from functools import wraps
 from typing import Any, Final
 from urllib.parse import quote
 
-import msgspec
-
 from headgate.catalogs.interface import Document
 from headgate.decide import Op
 from headgate.doors.iceberg import wire
@@ -61,17 +59,14 @@ def told(access: Access, ref: ObjectRef) -> Json:
 
 
 def with_access(handler: Handler) -> Handler:
-    """Add access to the files of a table that was made just now.
-
-    INVARIANT: added after the answer was kept for its idempotency key, so no credential is ever kept with it.
-    """
+    """Add access to the files of a table that was made or staged, as the caller's permits of today give it."""
 
     @wraps(handler)
     def added(call: Call) -> Answer:
         answer: Answer = handler(call)
         if answer.status != 200 or not circumstances(call).delegations:
             return answer
-        body = answer.body if isinstance(answer.body, dict) else msgspec.json.decode(answer.body)
+        body: Json = answer.body
         ref = wire.namespace(call).child(ObjectType.TABLE, call.body.name)
         access = _made(call, ref, body)
         if not access:

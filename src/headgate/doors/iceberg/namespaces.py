@@ -7,8 +7,8 @@ import msgspec
 from headgate.decide import Op
 from headgate.doors.iceberg import wire
 from headgate.doors.iceberg.errors import Unprocessable
-from headgate.doors.iceberg.once import done_before, once
-from headgate.doors.routing import Answer, Call, Routes
+from headgate.doors.iceberg.once import done_before, once, permitted
+from headgate.doors.routing import Answer, Call, Routes, read_body
 from headgate.model.objects import ObjectRef, ObjectType
 from headgate.steward.schemas import parent_of
 from headgate.steward.updates import Updates, checked_properties
@@ -34,7 +34,7 @@ def _properties(record: ObjectRecord) -> dict[str, str]:
 
 def _holder(call: Call) -> ObjectRef:
     """What will hold the new namespace; its name is in the body, which is read before the permit is asked for."""
-    body = msgspec.json.decode(call.raw or b"{}", type=Create)
+    body = read_body(call.raw, Create)
     return parent_of(wire.catalog(call), wire.schema_name(body.namespace))
 
 
@@ -49,22 +49,32 @@ def list_namespaces(call: Call) -> Any:
     return wire.paged({"namespaces": [wire.levels(ref.name) for ref in found]}, token)
 
 
+def _shown(record: ObjectRecord) -> dict[str, Any]:
+    return {"namespace": wire.levels(record.name), "properties": _properties(record)}
+
+
+def _made_again(call: Call, done: bool) -> Any:
+    if not done:
+        return None
+    ref = wire.catalog(call).child(ObjectType.SCHEMA, wire.schema_name(call.body.namespace))
+    return _shown(call.steward.schemas.load(call.ask(Op.LOAD_SCHEMA, ref)))
+
+
 @routes.on("POST", "", Op.CREATE_SCHEMA, _holder, body=Create)
-@once
+@once(_made_again)
 def create_namespace(call: Call) -> Any:
     """Create a namespace."""
     body: Create = call.body
     properties = dict(checked_properties(body.properties))
     comment = properties.pop("comment", None)
     made = call.steward.schemas.create(call.permit, wire.schema_name(body.namespace), comment, properties)
-    return {"namespace": body.namespace, "properties": _properties(made)}
+    return _shown(made)
 
 
 @routes.on("GET", "/{namespace}", Op.LOAD_SCHEMA, wire.namespace)
 def load_namespace(call: Call) -> Any:
     """Load a namespace with its properties."""
-    record = call.steward.schemas.load(call.permit)
-    return {"namespace": wire.levels(record.name), "properties": _properties(record)}
+    return _shown(call.steward.schemas.load(call.permit))
 
 
 @routes.on("HEAD", "/{namespace}", Op.LOAD_SCHEMA, wire.namespace)
@@ -74,15 +84,21 @@ def namespace_exists(call: Call) -> Any:
 
 
 @routes.on("DELETE", "/{namespace}", Op.DROP_SCHEMA, wire.namespace, absent=done_before("drop_namespace"))
-@once
+@once(permitted)
 def drop_namespace(call: Call) -> Any:
     """Drop an empty namespace."""
     call.steward.schemas.drop(call.permit, cascade=False)
     return Answer(status=204)
 
 
+def _updated_again(call: Call, done: bool) -> Any:
+    """That it is as was asked for; which properties had been missing before is not kept."""
+    body: UpdateProperties = call.body
+    return {"updated": sorted(body.updates or {}), "removed": sorted(body.removals or []), "missing": []}
+
+
 @routes.on("POST", "/{namespace}/properties", Op.ALTER_SCHEMA, wire.namespace, body=UpdateProperties)
-@once
+@once(_updated_again)
 def update_properties(call: Call) -> Any:
     """Set and remove properties of a namespace."""
     body: UpdateProperties = call.body

@@ -14,9 +14,22 @@ routes = Routes("/iceberg/v1/oauth")
 _EXCHANGE: Final = "urn:ietf:params:oauth:grant-type:token-exchange"
 _ACCESS: Final = "urn:ietf:params:oauth:token-type:access_token"
 _MAX: Final = 4096
+_MAX_FIELDS: Final = 20
 
 
-@routes.on("POST", "/tokens", Open.ANYONE)
+_FORM: Final = {
+    "type": "object",
+    "required": ["grant_type"],
+    "properties": {
+        "grant_type": {"type": "string", "enum": ["client_credentials", _EXCHANGE]},
+        "client_id": {"type": "string"},
+        "client_secret": {"type": "string"},
+        "subject_token": {"type": "string"},
+    },
+}
+
+
+@routes.on("POST", "/tokens", Open.ANYONE, raw={"application/x-www-form-urlencoded": _FORM})
 def token(call: Call) -> Any:
     """Turn an id and secret, or a token, into a bearer token."""
     form = _form(call.raw)
@@ -42,9 +55,9 @@ def token(call: Call) -> Any:
 
 
 def _form(raw: bytes) -> dict[str, str]:
-    if len(raw) > _MAX:
+    if len(raw) > _MAX or raw.count(b"&") >= _MAX_FIELDS:
         return {}
-    return dict(parse_qsl(raw.decode("utf-8", "replace"), max_num_fields=20))
+    return dict(parse_qsl(raw.decode("utf-8", "replace")))
 
 
 def _client(call: Call, form: dict[str, str]) -> tuple[str, str]:

@@ -1,12 +1,13 @@
 """Idempotency keys: a request that is sent again with the key it had is answered again, not done again."""
 
 import hashlib
+import inspect
 import re
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import wraps
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -23,39 +24,59 @@ UNDER_WAY: Final = timedelta(seconds=60)
 """How long a request may take before its key is free again, as it is after the process that did it was killed."""
 PATIENCE: Final = 30.0
 """Seconds that a request waits for the answer of the same one sent before."""
-LARGEST: Final = 8 * 1024 * 1024
-"""Larger answers are not kept: the request would be done again, and fail where its requirements no longer hold."""
+_FAILED: Final = 400
+_NOT_KEPT: Final = frozenset({401, 403, 404})
+"""Refusals are of their moment: nothing was done, and who is permitted later may send the request again."""
 
 _KEY: Final = re.compile(r"[\w\-.:]{8,128}", re.ASCII)
 
 
-def once(handler: Handler) -> Handler:
+Replay = Callable[[Call, bool], Any]
+"""How a request that is sent again is answered: asks today's permits for all that it does, and answers what today's
+caller would get. The second argument tells whether it was done; if it failed, only the permits matter."""
+
+
+def once(replay: Replay) -> Callable[[Handler], Handler]:
     """Do what a request asks once for each idempotency key, whichever process it is sent to.
 
-    INVARIANT: an answer is only given again to the caller it was made for, on the same route, for the same body, and
-    only after the caller was permitted again.
+    INVARIANT: a key is good for the caller it was made for, on the same route, for the same body. What is kept is that
+    it was done, or how it failed: no metadata, no credential. Who sends it again gets what they may get today.
     """
+    # INVARIANT: a handler that is done once and does not say how it is replayed does not start.
+    if not callable(replay) or len(inspect.signature(replay).parameters) != 2:
+        raise TypeError(f"{getattr(replay, '__name__', replay)} is done once, but has no replay")
 
-    @wraps(handler)
-    def idempotent(call: Call) -> Answer:
-        key = call.headers.get("idempotency-key")
-        if key is None:
-            return _answer(handler, call)
-        name = _name(call, handler.__name__, key)
-        while (again := _again(call, name)) is None:
-            if answers.begin(call.steward.kernel.store, name, _request(call), _from_now(UNDER_WAY)):
-                return _first(handler, call, name)
-        return again
+    def decorate(handler: Handler) -> Handler:
+        @wraps(handler)
+        def idempotent(call: Call) -> Answer:
+            key = call.headers.get("idempotency-key")
+            if key is None:
+                return _answer(handler, call)
+            name = _name(call, handler.__name__, key)
+            while (kept := _kept(call, name)) is None:
+                if answers.begin(call.steward.kernel.store, name, _request(call), _from_now(UNDER_WAY)):
+                    return _first(handler, call, name)
+            return _replayed(kept, replay(call, kept.status < _FAILED))
 
-    return idempotent
+        return idempotent
+
+    return decorate
+
+
+def permitted(call: Call, done: bool) -> None:
+    """The replay of a request whose route asks for all that it does, and whose answer has no body."""
 
 
 def done_before(handler: str) -> Callable[[Call], Answer | None]:
-    """For what is gone: the answer to the request that dropped it, if this is the same one sent again."""
+    """For what is gone: the answer to the request that dropped it, if this is the same one sent again.
+
+    Asked only for a caller who would be permitted to drop it if it were still there.
+    """
 
     def find(call: Call) -> Answer | None:
         key = call.headers.get("idempotency-key")
-        return None if key is None else _again(call, _name(call, handler, key))
+        kept = None if key is None else _kept(call, _name(call, handler, key))
+        return None if kept is None else _replayed(kept, None)
 
     return find
 
@@ -70,8 +91,8 @@ def _request(call: Call) -> str:
     return _digest(call.raw, repr(sorted(call.query.items())))
 
 
-def _again(call: Call, name: str) -> Answer | None:
-    """What was answered before; an answer that is under way is waited for."""
+def _kept(call: Call, name: str) -> KeptAnswer | None:
+    """What came of it before; a request that is under way is waited for."""
     deadline = time.monotonic() + PATIENCE
     while (kept := answers.find(call.steward.kernel.store, name)) is not None:
         if kept.request != _request(call):
@@ -79,29 +100,32 @@ def _again(call: Call, name: str) -> Answer | None:
                 "the Idempotency-Key was used for another request", hint="take a new key for a new request"
             )
         if kept.status != answers.UNDER_WAY:
-            return Answer(kept.body or None, kept.status, {"Idempotency-Replayed": "true"})
+            return kept
         if time.monotonic() > deadline:
             raise Unavailable("the same request is still under way", hint="retry in a moment")
         time.sleep(0.02)
     return None
 
 
+def _replayed(kept: KeptAnswer, body: Any) -> Answer:
+    told = kept.body or None if kept.status >= _FAILED else body
+    return Answer(told, kept.status, {"Idempotency-Replayed": "true"})
+
+
 def _first(handler: Handler, call: Call, name: str) -> Answer:
     store, kept = call.steward.kernel.store, False
     try:
+        failure = b""
         try:
             answer = _answer(handler, call)
         except HeadgateError as error:
             answer = errors.error(error)
-            if answer.status >= 500:
+            if answer.status in _NOT_KEPT or answer.status >= 500:
                 raise
-        body = b"" if answer.body is None else answer.body
-        if not isinstance(body, bytes):
-            body = msgspec.json.encode(body)
-        if len(body) <= LARGEST:
-            answers.keep(store, name, KeptAnswer(_request(call), answer.status, body), _from_now(LIFETIME))
-            kept = True
-        return Answer(body or None, answer.status, answer.headers)
+            failure = msgspec.json.encode(answer.body)
+        answers.keep(store, name, KeptAnswer(_request(call), answer.status, failure), _from_now(LIFETIME))
+        kept = True
+        return answer
     finally:
         if not kept:
             answers.give_up(store, name)

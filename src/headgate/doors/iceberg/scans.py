@@ -1,6 +1,6 @@
 """Scan planning: ``…/tables/{table}/plan``, ``/plan/{plan-id}`` and ``/tasks``."""
 
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -32,7 +32,35 @@ def _answer(call: Call, planned: Planned) -> Answer:
     return Answer(b"{" + b",".join(parts) + b"}")
 
 
-@routes.on("POST", "/plan", Op.READ_TABLE, table)
+_NUMBER: Final = {"type": "integer", "minimum": 0}
+_NAMES: Final = {"type": "array", "items": {"type": "string"}}
+_PLAN: Final = {
+    "type": "object",
+    "properties": {
+        "snapshot-id": _NUMBER,
+        "select": _NAMES,
+        "filter": {
+            "type": "object",
+            "required": ["type"],
+            "properties": {
+                "type": {"type": "string", "enum": ["eq", "not-eq", "lt", "gt", "in", "is-null", "and", "or", "not", "true"]},
+                "term": {"type": "string"},
+                "value": {},
+                "values": {"type": "array"},
+            },
+        },
+        "min-rows-requested": _NUMBER,
+        "case-sensitive": {"type": "boolean"},
+        "use-snapshot-schema": {"type": "boolean"},
+        "start-snapshot-id": _NUMBER,
+        "end-snapshot-id": _NUMBER,
+        "stats-fields": _NAMES,
+    },
+}  # fmt: skip
+"""What a plan may ask for, for the OpenAPI document; the planner itself reads it."""
+
+
+@routes.on("POST", "/plan", Op.READ_TABLE, table, raw={"application/json": _PLAN})
 def plan_scan(call: Call) -> Any:
     """Plan a scan: which files hold what the caller asks for and may see."""
     return _answer(call, call.steward.scans.plan(call.permit, call.raw, circumstances(call)))

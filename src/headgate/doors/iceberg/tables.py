@@ -1,7 +1,7 @@
 """Tables: ``/v1/{prefix}/namespaces/{namespace}/tables``, rename, register and transactions."""
 
 import hashlib
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -9,7 +9,7 @@ from headgate.catalogs.interface import Document
 from headgate.decide import Op
 from headgate.doors.iceberg import access, wire
 from headgate.doors.iceberg.access import circumstances, table, with_access
-from headgate.doors.iceberg.once import done_before, once
+from headgate.doors.iceberg.once import Replay, done_before, once, permitted
 from headgate.doors.routing import Answer, Call, Routes
 from headgate.model.errors import AlreadyExists, IllegalArgument
 from headgate.model.objects import ObjectRef, ObjectType, clip
@@ -72,27 +72,51 @@ def list_tables(call: Call) -> Any:
     return wire.paged({"identifiers": [wire.identifier(ref) for ref in found]}, token)
 
 
+def _made_again(call: Call, done: bool) -> Any:
+    """A table that was made is loaded. One that was staged is staged anew: nothing was kept of it, and a folder that
+    may have become somebody's table by now is not handed out again."""
+    if not done:
+        return None
+    if getattr(call.body, "stage_create", False):
+        return _staged(call)
+    return _loaded(call, wire.namespace(call).child(ObjectType.TABLE, call.body.name))
+
+
 @routes.on("POST", "/namespaces/{namespace}/tables", Op.CREATE_TABLE, wire.namespace, body=Create)
 @with_access
-@once
+@once(_made_again)
 def create_table(call: Call) -> Any:
     """Create a table, or say what it would be for a client that stages it."""
     body: Create = call.body
-    definition = {
+    if body.stage_create:
+        return _staged(call)
+    return result(call.steward.iceberg.create(call.permit, ObjectType.TABLE, body.name, _definition(body)))
+
+
+def _staged(call: Call) -> Json:
+    body: Create = call.body
+    return result(call.steward.iceberg.stage(call.permit, body.name, _definition(body)))
+
+
+def _definition(body: Create) -> Json:
+    return {
         "schema": body.schema,
         "location": body.location,
         "partition-spec": body.partition_spec,
         "write-order": body.write_order,
         "properties": body.properties,
     }
-    if body.stage_create:
-        return result(call.steward.iceberg.stage(call.permit, body.name, definition))
-    return result(call.steward.iceberg.create(call.permit, ObjectType.TABLE, body.name, definition))
+
+
+def _loaded(call: Call, ref: ObjectRef) -> Json:
+    """A table as the caller may load it today, without access to its files."""
+    loaded = call.steward.iceberg.read(call.ask(Op.LOAD_TABLE, ref), circumstances(call))
+    return result(loaded.document, loaded.config, loaded.restrictions)
 
 
 @routes.on("POST", "/namespaces/{namespace}/register", Op.CREATE_TABLE, wire.namespace, body=Register)
 @with_access
-@once
+@once(_made_again)
 def register_table(call: Call) -> Any:
     """Take over a table by its metadata file."""
     body: Register = call.body
@@ -136,8 +160,17 @@ def table_exists(call: Call) -> Any:
     return Answer(status=204)
 
 
+def _committed_again(call: Call, done: bool) -> Any:
+    ref = table(call)
+    _commit(call, ref, call.body)
+    if not done:
+        return None
+    found = _loaded(call, ref)
+    return {"metadata-location": found.get("metadata-location"), "metadata": found["metadata"]}
+
+
 @routes.on("POST", _TABLE, Op.LOAD_SCHEMA, wire.namespace, body=CommitBody)
-@once
+@once(_committed_again)
 def commit_table(call: Call) -> Any:
     """Commit updates to a table, or make the one that was staged."""
     loaded = call.steward.iceberg.commit([_commit(call, table(call), call.body)])[0]
@@ -147,31 +180,53 @@ def commit_table(call: Call) -> Any:
 @routes.on(
     "DELETE", _TABLE, Op.DROP_TABLE, table, query=("purgeRequested",), absent=done_before("drop_table")
 )
-@once
+@once(permitted)
 def drop_table(call: Call) -> Any:
     """Drop a table; with purgeRequested its files go too."""
     call.steward.tables.drop(call.permit, purge=call.flag("purgeRequested"))
     return Answer(status=204)
 
 
+def rename_permits(call: Call, type: ObjectType, *, done: bool = False) -> tuple[Permit, ...]:
+    """What a rename takes: to alter the table or view, to put it where it goes, and to drop it where it was.
+
+    Who owns the other schema would gain the table by moving it there, so moving it is also dropping it. One that is
+    renamed already is asked about under its new name.
+    """
+    alter, drop, make = _RENAMING[type]
+    source, target = renamed(call, type)
+    moves = source.parent != target.parent
+    at = target if done else source
+    others = [call.ask(drop, at)] if moves else []
+    here = call.ask(alter, at)
+    there = call.ask(make if moves else Op.LOAD_SCHEMA, target.parent)
+    return here, there, *others
+
+
+_RENAMING: Final = {
+    ObjectType.TABLE: (Op.ALTER_TABLE, Op.DROP_TABLE, Op.CREATE_TABLE),
+    ObjectType.VIEW: (Op.ALTER_VIEW, Op.DROP_VIEW, Op.CREATE_VIEW),
+}
+
+
+def renamed_again(type: ObjectType) -> Replay:
+    """The replay of a rename: its permits, and no body."""
+
+    def ask(call: Call, done: bool) -> None:
+        rename_permits(call, type, done=done)
+
+    return ask
+
+
 @routes.on("POST", "/tables/rename", Op.LOAD_CATALOG, wire.catalog, body=Rename)
-@once
+@once(renamed_again(ObjectType.TABLE))
 def rename_table(call: Call) -> Any:
     """Rename a table, also into another namespace."""
-    source, target = renamed(call, ObjectType.TABLE)
-    moves = source.parent != target.parent
-    # Who owns the other schema would gain the table by moving it there, so moving it is also dropping it here.
-    others = [call.ask(Op.DROP_TABLE, source)] if moves else []
-    here = call.ask(Op.ALTER_TABLE, source)
-    there = call.ask(Op.CREATE_TABLE if moves else Op.LOAD_SCHEMA, target.parent)
-    rename(call, here, there, target, *others)
+    rename(call, ObjectType.TABLE)
     return Answer(status=204)
 
 
-@routes.on("POST", "/transactions/commit", Op.LOAD_CATALOG, wire.catalog, body=Transaction)
-@once
-def commit_transaction(call: Call) -> Any:
-    """Commit to several tables, all or none."""
+def _commits(call: Call) -> list[Commit]:
     body: Transaction = call.body
     commits, seen = [], set()
     for change in body.table_changes:
@@ -180,6 +235,18 @@ def commit_transaction(call: Call) -> Any:
             raise IllegalArgument(f"table '{ref.full_name}' stands in the transaction twice")
         seen.add(ref)
         commits.append(_commit(call, ref, change))
+    return commits
+
+
+def _transacted_again(call: Call, done: bool) -> None:
+    _commits(call)
+
+
+@routes.on("POST", "/transactions/commit", Op.LOAD_CATALOG, wire.catalog, body=Transaction)
+@once(_transacted_again)
+def commit_transaction(call: Call) -> Any:
+    """Commit to several tables, all or none."""
+    commits = _commits(call)
     if commits:
         call.steward.iceberg.commit(commits)
     return Answer(status=204)
@@ -192,8 +259,10 @@ def _commit(call: Call, ref: ObjectRef, body: CommitBody) -> Commit:
     return Commit(call.ask(Op.ALTER_TABLE, ref), None, body.requirements, body.updates)
 
 
-def rename(call: Call, source: Permit, into: Permit, target: ObjectRef, *others: Permit) -> None:
+def rename(call: Call, type: ObjectType) -> None:
     """Rename, telling a name that is taken as clients expect it of a rename."""
+    source, into, *others = rename_permits(call, type)
+    target = renamed(call, type)[1]
     try:
         call.steward.iceberg.rename(source, into, target.name, *others)
     except AlreadyExists as taken:
@@ -219,6 +288,7 @@ def _etag(loaded: Loaded, permit: Permit, snapshots: str) -> str:
         snapshots,
         permit.identity.user,
         sorted(permit.identity.groups),
+        permit.identity.groups_known,
     )
     return f'"{hashlib.sha256(repr(parts).encode()).hexdigest()[:32]}"'
 

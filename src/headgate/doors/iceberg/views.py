@@ -8,10 +8,10 @@ from headgate.catalogs.interface import Document
 from headgate.decide import Op
 from headgate.doors.iceberg import wire
 from headgate.doors.iceberg.access import circumstances
-from headgate.doors.iceberg.once import done_before, once
-from headgate.doors.iceberg.tables import CommitBody, Register, Rename, rename, renamed
+from headgate.doors.iceberg.once import done_before, once, permitted
+from headgate.doors.iceberg.tables import CommitBody, Register, Rename, rename, renamed_again
 from headgate.doors.routing import Answer, Call, Routes
-from headgate.model.objects import ObjectType
+from headgate.model.objects import ObjectRef, ObjectType
 from headgate.steward.iceberg import Commit
 
 routes = Routes("/iceberg/v1/{prefix}")
@@ -45,8 +45,19 @@ def list_views(call: Call) -> Any:
     return wire.paged({"identifiers": [wire.identifier(ref) for ref in refs]}, token)
 
 
+def _loaded(call: Call, ref: ObjectRef, done: bool) -> Any:
+    """A view as the caller may load it today."""
+    if not done:
+        return None
+    return result(call.steward.iceberg.read(call.ask(Op.LOAD_VIEW, ref), circumstances(call)).document)
+
+
+def _made_again(call: Call, done: bool) -> Any:
+    return _loaded(call, wire.namespace(call).child(ObjectType.VIEW, call.body.name), done)
+
+
 @routes.on("POST", "/namespaces/{namespace}/views", Op.CREATE_VIEW, wire.namespace, body=Create)
-@once
+@once(_made_again)
 def create_view(call: Call) -> Any:
     """Create a view."""
     body: Create = call.body
@@ -60,7 +71,7 @@ def create_view(call: Call) -> Any:
 
 
 @routes.on("POST", "/namespaces/{namespace}/register-view", Op.CREATE_VIEW, wire.namespace, body=Register)
-@once
+@once(_made_again)
 def register_view(call: Call) -> Any:
     """Take over a view by its metadata file."""
     body: Register = call.body
@@ -82,7 +93,7 @@ def view_exists(call: Call) -> Any:
 
 
 @routes.on("POST", _VIEW, Op.ALTER_VIEW, view, body=CommitBody)
-@once
+@once(lambda call, done: _loaded(call, view(call), done))
 def replace_view(call: Call) -> Any:
     """Commit updates to a view."""
     body: CommitBody = call.body
@@ -91,7 +102,7 @@ def replace_view(call: Call) -> Any:
 
 
 @routes.on("DELETE", _VIEW, Op.DROP_VIEW, view, absent=done_before("drop_view"))
-@once
+@once(permitted)
 def drop_view(call: Call) -> Any:
     """Drop a view."""
     call.steward.views.drop(call.permit)
@@ -99,14 +110,8 @@ def drop_view(call: Call) -> Any:
 
 
 @routes.on("POST", "/views/rename", Op.LOAD_CATALOG, wire.catalog, body=Rename)
-@once
+@once(renamed_again(ObjectType.VIEW))
 def rename_view(call: Call) -> Any:
     """Rename a view, also into another namespace."""
-    source, target = renamed(call, ObjectType.VIEW)
-    moves = source.parent != target.parent
-    # Who owns the other schema would gain the view by moving it there, so moving it is also dropping it here.
-    others = [call.ask(Op.DROP_VIEW, source)] if moves else []
-    here = call.ask(Op.ALTER_VIEW, source)
-    there = call.ask(Op.CREATE_VIEW if moves else Op.LOAD_SCHEMA, target.parent)
-    rename(call, here, there, target, *others)
+    rename(call, ObjectType.VIEW)
     return Answer(status=204)

@@ -9,7 +9,7 @@ import struct
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from headgate.language import values
 from headgate.language.evaluate import evaluate, truncate
@@ -39,14 +39,26 @@ from headgate.model.schema import (
 MIN_SALT: Final = 16
 KEPT: Final = frozenset("(),.-@")
 EMPTY_POINT: Final = struct.pack("<BIdd", 1, 1, float("nan"), float("nan"))
+SecretUse = Literal["salt", "noise", "order", "names"]
 
 
 @dataclass(frozen=True)
 class Secrets:
-    """What keyed and salted masks need: keys by name, and the salt of this read or lens; never shown."""
+    """What keyed and salted masks need; never shown.
+
+    INVARIANT: every use has a secret of its own, so nothing that one of them shows helps against another.
+    """
 
     keys: Mapping[str, bytes] = field(default_factory=dict, repr=False)
+    """The keys of `token`, by name."""
     salt: bytes = field(default=b"", repr=False)
+    """Of `sha256_query_local`: one per read or lens."""
+    noise: bytes = field(default=b"", repr=False)
+    """Of `noisy`: one per table, whatever the lens, so that many lenses draw no more noise than one."""
+    order: bytes = field(default=b"", repr=False)
+    """Orders the rows of copies: one per table."""
+    names: bytes = field(default=b"", repr=False)
+    """Names views, so that a name cannot be guessed from what a policy may say: one per table."""
 
     def key(self, name: str) -> bytes:
         """The key of that name; KeyError, without the names of the others, if there is none."""
@@ -55,11 +67,12 @@ class Secrets:
             raise KeyError(f"no key {name!r} of at least 16 bytes is configured")
         return found
 
-    def checked_salt(self) -> bytes:
-        """The salt; refused if it is too short to protect anything."""
-        if len(self.salt) < MIN_SALT:
-            raise ValueError(f"sha256_query_local needs a salt of at least {MIN_SALT} random bytes")
-        return self.salt
+    def of(self, use: SecretUse) -> bytes:
+        """The secret of one use; refused if it is too short to protect anything."""
+        found: bytes = getattr(self, use)
+        if len(found) < MIN_SALT:
+            raise ValueError(f"the secret for {use} needs at least {MIN_SALT} random bytes")
+        return found
 
 
 def apply(mask: Mask, value: Any, secrets: Secrets | None = None) -> Any:
@@ -156,7 +169,7 @@ def _sha256(mask: Mask, value: Any, secrets: Secrets) -> Any:
 
 def _sha256_query_local(mask: Mask, value: Any, secrets: Secrets) -> Any:
     type_ = mask.column.type
-    return from_digest(type_, hashlib.sha256(secrets.checked_salt() + input_bytes(type_, value)).digest())
+    return from_digest(type_, hashlib.sha256(secrets.of("salt") + input_bytes(type_, value)).digest())
 
 
 def _token(mask: Mask, value: Any, secrets: Secrets) -> Any:

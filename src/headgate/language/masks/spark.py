@@ -36,10 +36,11 @@ _KEPT: Final = "[^0-9(),.@-]"
 
 @dataclass(frozen=True)
 class SparkSecrets:
-    """SQL expressions of type BINARY: per key its inner and outer HMAC pads, and the salt."""
+    """SQL expressions of type BINARY: per key its inner and outer HMAC pads, the salt and the secret of noise."""
 
     pads: Mapping[str, tuple[str, str]] = field(default_factory=dict, repr=False)
     salt: str | None = field(default=None, repr=False)
+    noise: str | None = field(default=None, repr=False)
 
 
 def hmac_pads(key: bytes) -> tuple[bytes, bytes]:
@@ -53,7 +54,8 @@ def literal_secrets(secrets: Secrets) -> SparkSecrets:
     pads = {name: hmac_pads(secrets.key(name)) for name in secrets.keys}
     return SparkSecrets(
         {name: (f"X'{inner.hex()}'", f"X'{outer.hex()}'") for name, (inner, outer) in pads.items()},
-        f"X'{secrets.checked_salt().hex()}'" if secrets.salt else None,
+        f"X'{secrets.of('salt').hex()}'" if secrets.salt else None,
+        f"X'{secrets.of('noise').hex()}'" if secrets.noise else None,
     )
 
 

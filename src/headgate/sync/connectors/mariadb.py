@@ -22,6 +22,7 @@ from headgate.sync.contract import Connector
 from headgate.sync.facts import Fact, Facts, Grant, Kind, Known, Member, Present, Principal, Securable
 from headgate.sync.results import Applied, Change, Outcome
 from headgate.sync.run import Reading
+from headgate.sync.surroundings import Proxy, Surroundings
 
 _T = ObjectType
 
@@ -168,7 +169,41 @@ class _Sight:
         self._databases()
         self._tables()
         self._routines()
-        return Reading(Facts(self.facts), notes=tuple(sorted(self.notes)))
+        around = Surroundings(acts=frozenset(self._proxied()), proxies=tuple(self._definers()))
+        return Reading(Facts(self.facts), notes=tuple(sorted(self.notes)), around=around)
+
+    def _proxied(self) -> Iterator[Member]:
+        """Accounts that may enter as others."""
+        query = "SELECT User, Host, Proxied_user, Proxied_host FROM mysql.proxies_priv"
+        for row in self._rows(query):
+            who = self.who.get((row["User"], row["Host"]))
+            other = self.who.get((row["Proxied_user"], row["Proxied_host"]))
+            if who is not None and other is not None:
+                yield Member(other, who)
+
+    def _definers(self) -> Iterator[Proxy]:
+        """Views and functions that read with the rights of who defined them; what a view reads the server does not tell."""
+        query = (
+            "SELECT TABLE_SCHEMA AS s, TABLE_NAME AS n, DEFINER AS d FROM information_schema.VIEWS"
+            " WHERE SECURITY_TYPE = 'DEFINER'"
+        )
+        for row in self._rows(query):
+            view = self.leaves.get((row["s"], row["n"]))
+            if view is not None:
+                yield Proxy(view, "view.read", self._definer(row["d"]))
+        query = (
+            "SELECT ROUTINE_SCHEMA AS s, ROUTINE_NAME AS n, DEFINER AS d FROM information_schema.ROUTINES"
+            " WHERE ROUTINE_TYPE = 'FUNCTION' AND SECURITY_TYPE = 'DEFINER'"
+        )
+        for row in self._rows(query):
+            if row["s"] in self.schemas:
+                function = Securable(_T.FUNCTION, (*self.schemas[row["s"]].path, row["n"]))
+                yield Proxy(function, "function.execute", self._definer(row["d"]))
+
+    def _definer(self, account: str) -> Principal | None:
+        """None for one who administers the server, or who is gone: then it shows nothing, whatever is granted."""
+        name, _, host = account.rpartition("@")
+        return self.who.get((name, host)) or self.who.get((account, ""))
 
     def _rows(self, query: str) -> list[dict[str, Any]]:
         with self.connection.cursor() as cursor:

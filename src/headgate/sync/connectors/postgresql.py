@@ -4,37 +4,23 @@ A role that may log in is a user, one that may not is a role; PUBLIC is a group 
 named in the notes. Row filters are restrictive row-level policies that carry their canonical form in a comment.
 """
 
-import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import groupby
 from typing import Any, Final
 
 import psycopg
-import sqlglot
 from psycopg import sql
-from sqlglot import exp
 
 from headgate.model.errors import ConnectionFailed, IllegalArgument
-from headgate.model.objects import SCHEMA_SEPARATOR, ObjectType
+from headgate.model.objects import ObjectType, clip
 from headgate.model.privileges import Condition
 from headgate.sync.actions import of
 from headgate.sync.capabilities import CATALOG_GATE_ON_SCHEMAS, Capabilities, Semantics
-from headgate.sync.connectors.postgresql_rows import FOREIGN, OPEN, POLICIES, PUBLIC, row_filters
+from headgate.sync.connectors.postgresql_rows import FOREIGN, OPEN, PUBLIC, comment, condition, expression
+from headgate.sync.connectors.postgresql_sight import Sight
 from headgate.sync.contract import Connector
-from headgate.sync.facts import (
-    Fact,
-    Facts,
-    Grant,
-    Kind,
-    Known,
-    Member,
-    Owner,
-    Present,
-    Principal,
-    RowFilter,
-    Securable,
-)
+from headgate.sync.facts import Fact, Grant, Kind, Known, Member, Owner, Principal, RowFilter, Securable
 from headgate.sync.restrictions import Rule
 from headgate.sync.results import Applied, Change, Outcome
 from headgate.sync.run import Reading
@@ -84,7 +70,14 @@ CAPABILITIES: Final = Capabilities(
     grant_option=True,
     creates=frozenset({Kind.USER, Kind.ROLE}),
     dialect="postgres",
+    longest_name=63,
 )  # fmt: skip
+
+
+LONGEST: Final = 63
+"""How many bytes of a name the server keeps; what is longer it cuts off without an error."""
+_PLAIN_NAMES: Final = "SET LOCAL search_path = pg_catalog"
+"""No operator or function that somebody put into a schema is meant by what is written here."""
 
 
 class PostgresConnector(Connector):
@@ -104,18 +97,19 @@ class PostgresConnector(Connector):
     def read(self) -> Reading:
         with self._connected() as connection, connection.transaction():
             connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-            return _Sight(connection, self.catalog).reading()
+            connection.execute(_PLAIN_NAMES)
+            return Sight(connection, self.catalog).reading()
 
     def takes(self, rule: Rule) -> bool:
         try:
-            _expression(rule.sql)
+            expression(rule.sql)
         except IllegalArgument:
             return False
-        # A longer name would be cut off.
-        return len(rule.name.encode()) < 64
+        return len(rule.name.encode()) <= LONGEST
 
     def apply(self, changes: Sequence[Change]) -> list[Applied]:
         with self._connected() as connection, connection.transaction():
+            connection.execute(_PLAIN_NAMES)
             return _Hand(connection, changes).make()
 
     @contextmanager
@@ -127,156 +121,6 @@ class PostgresConnector(Connector):
             raise ConnectionFailed(
                 f"'{self.name}' does not answer", hint=str(error).splitlines()[0], about="sync"
             ) from error
-
-
-_ROLES = """
-SELECT oid, rolname, rolcanlogin, rolsuper OR rolbypassrls AS above, rolinherit FROM pg_roles
-WHERE rolname NOT LIKE 'pg\\_%'"""
-_MEMBERS = """
-SELECT r.rolname AS of, m.rolname AS who, coalesce((to_jsonb(a) ->> 'inherit_option')::bool, m.rolinherit) AS inherits
-FROM pg_auth_members a JOIN pg_roles r ON r.oid = a.roleid JOIN pg_roles m ON m.oid = a.member"""
-_SCHEMAS = """
-SELECT n.oid, n.nspname, n.nspowner, n.nspacl FROM pg_namespace n
-WHERE n.nspname NOT LIKE 'pg\\_%' AND n.nspname <> 'information_schema'"""
-_ACL = """
-SELECT {key}, a.grantee, a.privilege_type, a.is_grantable
-FROM {from_}, aclexplode(coalesce({acl}, acldefault('{code}', {owner}))) a WHERE a.grantee <> {owner}"""
-_KINDS = "c.relkind IN ('r','p','f','v','m')"
-
-
-class _Sight:
-    """The facts of one database, read in one snapshot."""
-
-    def __init__(self, connection: psycopg.Connection[Any], catalog: str) -> None:
-        self.connection = connection
-        self.catalog = Securable(_T.CATALOG, (catalog,))
-        self.facts: set[Fact] = {Present(self.catalog), Known(PUBLIC, everyone=True)}
-        self.notes: list[str] = []
-        self.who: dict[int, Principal] = {0: PUBLIC}
-
-    def reading(self) -> Reading:
-        self._roles()
-        self._database()
-        schemas = self._schemas()
-        relations = self._relations(schemas)
-        self._columns(relations)
-        self._functions(schemas)
-        self._policies(relations)
-        return Reading(Facts(self.facts), notes=tuple(sorted(self.notes)))
-
-    def _rows(self, query: str) -> list[Any]:
-        return self.connection.execute(query.encode()).fetchall()
-
-    def _roles(self) -> None:
-        names: dict[str, Principal] = {}
-        for oid, name, login, above, _ in self._rows(_ROLES):
-            if above:
-                self.notes.append(f"role '{name}' bypasses all privileges or row-level security")
-                continue
-            self.who[oid] = names[name] = Principal(Kind.USER if login else Kind.ROLE, name)
-            self.facts.add(Known(names[name]))
-        for of_, who, inherits in self._rows(_MEMBERS):
-            if who not in names:
-                continue
-            if of_ not in names:
-                self.notes.append(f"'{who}' is a member of '{of_}', which is not modelled")
-            elif not inherits:
-                self.notes.append(f"'{who}' holds '{of_}' only after SET ROLE")
-            elif names[of_].kind is Kind.USER:
-                self.notes.append(f"'{who}' is a member of the user '{of_}', which is not modelled")
-            else:
-                self.facts.add(Member(names[of_], names[who]))
-
-    def _owned(self, object: Securable, owner: int) -> None:
-        if owner in self.who:
-            self.facts.add(Owner(object, self.who[owner]))
-
-    def _granted(self, object: Securable, grantee: int, word: str, option: bool) -> None:
-        if grantee in self.who:
-            self.facts.add(Grant(self.who[grantee], object, word, option=option))
-
-    def _database(self) -> None:
-        here = "datname = current_database()"
-        for (owner,) in self._rows(f"SELECT datdba FROM pg_database WHERE {here}"):
-            self._owned(self.catalog, owner)
-        acl = _ACL.format(key="1", from_="pg_database d", acl="d.datacl", code="d", owner="d.datdba")
-        for _, grantee, word, option in self._rows(f"{acl} AND {here}"):
-            self._granted(self.catalog, grantee, word, option)
-
-    def _schemas(self) -> dict[int, Securable]:
-        found: dict[int, Securable] = {}
-        for oid, name, owner, _ in self._rows(_SCHEMAS):
-            if SCHEMA_SEPARATOR in name:
-                self.notes.append(f"schema '{name}' has a colon in its name and cannot be named here")
-                continue
-            found[oid] = Securable(_T.SCHEMA, (*self.catalog.path, name))
-            self.facts.add(Present(found[oid]))
-            self._owned(found[oid], owner)
-        acl = _ACL.format(key="n.oid", from_="pg_namespace n", acl="n.nspacl", code="n", owner="n.nspowner")
-        for oid, grantee, word, option in self._rows(acl):
-            if oid in found:
-                self._granted(found[oid], grantee, word, option)
-        return found
-
-    def _relations(self, schemas: dict[int, Securable]) -> dict[int, Securable]:
-        found: dict[int, Securable] = {}
-        query = (
-            f"SELECT c.oid, c.relnamespace, c.relname, c.relkind, c.relowner FROM pg_class c WHERE {_KINDS}"
-        )
-        for oid, schema, name, kind, owner in self._rows(query):
-            if schema in schemas:
-                type = _T.VIEW if kind in (b"v", b"m", "v", "m") else _T.TABLE
-                found[oid] = Securable(type, (*schemas[schema].path, name))
-                self.facts.add(Present(found[oid]))
-                self._owned(found[oid], owner)
-        acl = _ACL.format(key="c.oid", from_="pg_class c", acl="c.relacl", code="r", owner="c.relowner")
-        for oid, grantee, word, option in self._rows(f"{acl} AND {_KINDS}"):
-            if oid in found:
-                self._granted(found[oid], grantee, word, option)
-        return found
-
-    def _columns(self, relations: dict[int, Securable]) -> None:
-        query = (
-            f"SELECT t.attrelid, t.attname FROM pg_attribute t JOIN pg_class c ON c.oid = t.attrelid"
-            f" WHERE t.attnum > 0 AND NOT t.attisdropped AND {_KINDS}"
-        )
-        tables = {oid: relation for oid, relation in relations.items() if relation.type is _T.TABLE}
-        for oid, name in self._rows(query):
-            if oid in tables:
-                self.facts.add(Present(Securable(_T.COLUMN, (*relations[oid].path, name))))
-        acl = (
-            "SELECT t.attrelid, t.attname, a.grantee, a.privilege_type, a.is_grantable FROM pg_attribute t"
-            " JOIN pg_class c ON c.oid = t.attrelid, aclexplode(t.attacl) a"
-            " WHERE t.attnum > 0 AND NOT t.attisdropped AND a.grantee <> c.relowner"
-        )
-        for oid, name, grantee, word, option in self._rows(acl):
-            if oid in tables:
-                self._granted(Securable(_T.COLUMN, (*tables[oid].path, name)), grantee, word, option)
-            elif oid in relations and grantee in self.who:
-                self.notes.append(f"{self.who[grantee]} has {word} on column '{name}' of {relations[oid]}")
-
-    def _functions(self, schemas: dict[int, Securable]) -> None:
-        query = (
-            "SELECT p.oid, p.pronamespace, p.proname, pg_get_function_identity_arguments(p.oid),"
-            " count(*) OVER (PARTITION BY p.pronamespace, p.proname), p.proowner FROM pg_proc p"
-            " WHERE p.prokind IN ('f','p','w')"
-        )
-        found: dict[int, Securable] = {}
-        for oid, schema, name, arguments, overloads, owner in self._rows(query):
-            if schema in schemas:
-                full = name if overloads == 1 else f"{name}({arguments})"
-                found[oid] = Securable(_T.FUNCTION, (*schemas[schema].path, full))
-                self.facts.add(Present(found[oid]))
-                self._owned(found[oid], owner)
-        acl = _ACL.format(key="p.oid", from_="pg_proc p", acl="p.proacl", code="f", owner="p.proowner")
-        for oid, grantee, word, option in self._rows(acl):
-            if oid in found:
-                self._granted(found[oid], grantee, word, option)
-
-    def _policies(self, relations: dict[int, Securable]) -> None:
-        rules, notes = row_filters(self._rows(POLICIES.format(kinds=_KINDS)), relations)
-        self.facts.update(rules)
-        self.notes += notes
 
 
 _ON: Final = {
@@ -309,7 +153,7 @@ class _Hand:
         self.database: str = row[0]
         asked = [change.fact.principal.name for change in changes if isinstance(change.fact, Known)]
         found = connection.execute(
-            "SELECT rolname, rolcanlogin FROM pg_roles WHERE rolname = ANY(%s)", [asked]
+            "SELECT rolname, rolcanlogin FROM pg_roles WHERE rolname::text = ANY(%s)", [asked]
         )
         self.logins: dict[str, bool] = dict(found.fetchall()) if asked else {}
         """Which of the roles that are made or dropped were there, and whether they may log in."""
@@ -397,7 +241,7 @@ class _Hand:
             raise IllegalArgument(f"'{word}' is not a privilege on a {object.type}")
         privilege: sql.Composable = sql.SQL(word)
         if object.type is _T.COLUMN:
-            privilege = sql.SQL("{} ({})").format(privilege, sql.Identifier(object.path[3]))
+            privilege = sql.SQL("{} ({})").format(privilege, _identifier(object.path[3]))
         if holds:
             text = f"GRANT {{}} ON {_ON[object.type]} TO {{}}{' WITH GRANT OPTION' if option else ''}"
         else:
@@ -424,13 +268,13 @@ class _Hand:
             return sql.Identifier(self.database)
         if object.type is _T.FUNCTION:
             return self._routine(object)
-        return sql.Identifier(*object.path[1:3])
+        return _identifier(*object.path[1:3])
 
     def _routine(self, object: Securable) -> sql.Composable:
         """A function by name, or by name and arguments as the server itself tells them."""
         row = self.connection.execute(
             "SELECT p.oid::regprocedure::text FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace"
-            " WHERE n.nspname = %s AND %s IN (p.proname,"
+            " WHERE n.nspname = %s AND %s::text IN (p.proname,"
             " p.proname || '(' || pg_get_function_identity_arguments(p.oid) || ')') LIMIT 2",
             object.path[1:3],
         ).fetchall()
@@ -445,33 +289,37 @@ class _Hand:
             return Applied(Outcome.UNSUPPORTED, "row-level security of others is left alone")
         table = self._on(rule.object)
         if not holds:
-            self._run("DROP POLICY {} ON {}", sql.Identifier(rule.name), table)
+            self._run("DROP POLICY {} ON {}", _identifier(rule.name), table)
             self._close(rule.object, table)
             return None
         others = self._policies(rule.object)
         if any(not own for own in others.values()):
             return Applied(Outcome.UNSUPPORTED, "the table has row-level security of its own")
-        if not others:
+        oids = self._oids((*rule.to, *rule.exempt))
+        if OPEN not in others:
             self._run("CREATE POLICY {} ON {} USING (true)", sql.Identifier(OPEN), table)
-            self._run("ALTER TABLE {} ENABLE ROW LEVEL SECURITY", table)
-            self._run("ALTER TABLE {} FORCE ROW LEVEL SECURITY", table)
-        condition = sql.SQL("({})").format(sql.SQL(_expression(rule.sql)))
-        if rule.exempt:
-            names = sql.SQL(", ").join(sql.Literal(p.name) for p in rule.exempt)
-            condition = sql.SQL("{} OR current_user IN ({})").format(condition, names)
-        to = sql.SQL(", ").join(map(_name, rule.to)) if rule.to else sql.SQL("PUBLIC")
-        policy = sql.Identifier(rule.name)
-        self._run("CREATE POLICY {} ON {} AS RESTRICTIVE TO {} USING ({})", policy, table, to, condition)
-        told = {
-            "sql": rule.sql,
-            "to": [str(p) for p in rule.to],
-            "exempt": [str(p) for p in rule.exempt],
-            "qual": self._qual(rule),
-        }
-        self._run(
-            "COMMENT ON POLICY {} ON {} IS {}", policy, table, sql.Literal(json.dumps({"headgate": told}))
-        )
+        self._run("ALTER TABLE {} ENABLE ROW LEVEL SECURITY", table)
+        self._run("ALTER TABLE {} FORCE ROW LEVEL SECURITY", table)
+        policy = _identifier(rule.name)
+        # One of an older form is written anew.
+        self._run("DROP POLICY IF EXISTS {} ON {}", policy, table)
+        asks = condition(rule, oids)
+        self._run("CREATE POLICY {} ON {} AS RESTRICTIVE TO PUBLIC USING ({})", policy, table, asks)
+        text = sql.Literal(comment(rule, oids, self._qual(rule)))
+        self._run("COMMENT ON POLICY {} ON {} IS {}", policy, table, text)
         return None
+
+    def _oids(self, principals: Sequence[Principal]) -> dict[Principal, int]:
+        """INVARIANT: whom a filter is for is who has the name now; nobody can take it over by a name."""
+        names = [who.name for who in principals if who != PUBLIC]
+        rows = self.connection.execute(
+            "SELECT rolname, oid::int8, rolcanlogin FROM pg_roles WHERE rolname::text = ANY(%s)", [names]
+        )
+        found = {Principal(Kind.USER if login else Kind.ROLE, name): oid for name, oid, login in rows}
+        missing = [who for who in principals if who != PUBLIC and who not in found]
+        if missing:
+            raise IllegalArgument(f"there is no {missing[0]}")
+        return {**found, PUBLIC: 0}
 
     def _policies(self, table: Securable) -> dict[str, bool]:
         """The policies on a table, and whether a push made each."""
@@ -520,17 +368,12 @@ def _plain(change: Change) -> bool:
 
 
 def _name(principal: Principal) -> sql.Composable:
-    return sql.SQL("PUBLIC") if principal == PUBLIC else sql.Identifier(principal.name)
+    return sql.SQL("PUBLIC") if principal == PUBLIC else _identifier(principal.name)
 
 
-def _expression(text: str) -> str:
-    """INVARIANT: what is written into a policy is one expression, parsed and written anew, never text as it came."""
-    try:
-        parsed = [tree for tree in sqlglot.parse(text, dialect="postgres") if tree is not None]
-    except sqlglot.errors.SqlglotError as error:
-        raise IllegalArgument("a row filter cannot be read", hint=str(error)[:200]) from error
-    forbidden = (exp.Query, exp.Command, exp.DDL, exp.DML)
-    alone = len(parsed) == 1 and isinstance(parsed[0], exp.Condition)
-    if not alone or any(parsed[0].find(kind) for kind in forbidden):
-        raise IllegalArgument("a row filter must be one expression without queries")
-    return parsed[0].sql("postgres")
+def _identifier(*names: str) -> sql.Composable:
+    """INVARIANT: a name that the server would cut off is never sent: cut off, it may be another's."""
+    for name in names:
+        if len(name.encode()) > LONGEST:
+            raise IllegalArgument(f"'{clip(name)}' is longer than the {LONGEST} bytes of a name here")
+    return sql.Identifier(*names)

@@ -1,0 +1,217 @@
+"""Tokens of a mask's key: whoever writes guesses under the key of others learns nothing of what it hides."""
+
+import hashlib
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from headgate.decide import Op
+from headgate.model.errors import Forbidden
+from headgate.model.objects import ObjectRef, ObjectType
+from headgate.model.principals import Identity
+from headgate.steward import Steward
+from headgate.store import audit
+from tests.conftest import Api
+from tests.doors.governed import COLUMNS, TABLES, applied, sent
+from tests.doors.settled import LAKE, done, give, securable, settle
+
+NAMES = [f"name{n}@example.org" for n in range(300)]
+KEYS = "/api/headgate/keys"
+PEOPLE = """\
+policy: people
+on: lake.cat
+to: [everyone]
+except: [user:admin]
+columns: {v: has_tag('pii')}
+mask: {v: "token(v, 'people')"}
+"""
+WRITE = ("use_catalog", "use_schema", "create_table", "select_table")
+
+
+@pytest.fixture(autouse=True)
+def _lake(api: Api) -> None:
+    """Admin's customers are hidden behind tokens; mallory may read them, make tables of his own, tag and write policies."""
+    settle(api, "hr", "mallory", "bob")
+    done(api("admin", "POST", f"{LAKE}/tags", {"name": "pii"}))
+    for user in ("hr", "mallory", "bob"):
+        give(api, user, f"work-{user}", securable("catalog", "cat", *WRITE))
+    powers = ("create_policy", "apply_policy", "apply_tag")
+    give(api, "mallory", "powers", securable("metalake", "lake", *powers))
+    table(api, "admin", "customers")
+    applied(api, PEOPLE)
+
+
+def table(api: Api, user: str, name: str, tagged: bool = True) -> None:
+    done(api(user, "POST", TABLES, {"name": name, "columns": COLUMNS}))
+    if tagged:
+        where = f"{LAKE}/objects/column/cat.s.{name}.email/tags"
+        done(api("admin", "POST", where, {"tagsToAdd": ["pii"]}))
+
+
+def tokens(steward: Steward, user: str, name: str) -> set[str]:
+    """What a reader is shown for the names, if they stand in the table; nothing if the read is refused."""
+    ref = ObjectRef("lake", ObjectType.TABLE, ("cat", "s", name))
+    permit = steward.kernel.permit(Identity(user), Op.LOAD_TABLE, ref)
+    try:
+        steward.lenses.of(permit)
+    except Forbidden:
+        return set()
+    sight = steward.sights.as_seen_by(permit.authority, permit.node, permit.identity)
+    if sight is None:
+        return set(NAMES)
+    pads = [
+        value for column, value in sorted(sight.sql.secrets.items()) if "inner" in column or "outer" in column
+    ]
+    inner, outer = pads[0], pads[1]
+    digests = (hashlib.sha256(inner + name.encode()).digest() for name in NAMES)
+    return {hashlib.sha256(outer + digest).hexdigest() for digest in digests}
+
+
+def give_away(api: Api, user: str, name: str, to: str) -> Any:
+    return api(user, "PUT", f"{LAKE}/owners/table/cat.s.{name}", {"name": to, "type": "user"})
+
+
+def test_guesses_in_a_table_of_ones_own_resolve_nothing(api: Api, steward: Steward) -> None:
+    """The attack: an own table with guesses, whose column comes into the reach of the policy."""
+    hidden = tokens(steward, "mallory", "customers")
+    assert len(hidden) == len(NAMES), "the tokens of customers are shown"
+    table(api, "mallory", "guesses", tagged=False)
+    done(api("mallory", "POST", f"{LAKE}/objects/column/cat.s.guesses.email/tags", {"tagsToAdd": ["pii"]}))
+    assert not hidden & tokens(steward, "mallory", "guesses")
+    assert not hidden & tokens(steward, "bob", "guesses"), "nor for a friend who only reads"
+
+
+def test_who_may_write_a_table_is_not_shown_its_tokens(api: Api, steward: Steward) -> None:
+    table(api, "mallory", "guesses")
+    answer = api("mallory", "GET", "/iceberg/v1/lake.cat/namespaces/s/tables/guesses")
+    assert answer.status_code == 403
+    assert "people" in answer.text, "the policy is named"
+    give(api, "bob", "writer", securable("table", "cat.s.customers", "modify_table"))
+    assert tokens(steward, "bob", "customers") == set()
+    assert tokens(steward, "mallory", "customers"), "who only reads is shown them"
+
+
+def test_guesses_that_are_given_away_resolve_nothing(api: Api, steward: Steward) -> None:
+    """An own table with guesses, handed to the owner whose tokens are to be read."""
+    table(api, "mallory", "guesses")
+    give_away(api, "mallory", "guesses", "admin")
+    assert not tokens(steward, "bob", "customers") & tokens(steward, "bob", "guesses")
+    assert not tokens(steward, "mallory", "customers") & tokens(steward, "mallory", "guesses")
+
+
+def test_naming_the_key_of_another_is_refused_and_says_only_that_it_is_taken(
+    api: Api, steward: Steward
+) -> None:
+    table(api, "mallory", "guesses", tagged=False)
+    own = "policy: mine\non: lake.cat.s.guesses\nto: [everyone]\nmask: {email: \"token(email, 'people')\"}\n"
+    answer = api("mallory", "POST", "/api/headgate/policies/apply?metalake=lake", sent(own, whole=False))
+    assert answer.status_code == 403
+    assert "the key 'people' is taken" in answer.text
+    assert "lake.cat" not in answer.text.replace("lake.cat.s.guesses", "")
+    done(
+        api(
+            "mallory",
+            "POST",
+            "/api/headgate/policies/apply?metalake=lake",
+            sent(own.replace("'people'", "'own'"), whole=False),
+        )
+    )
+    assert (
+        api(
+            "mallory", "POST", "/api/headgate/policies/apply?metalake=lake", sent(own, whole=False)
+        ).status_code
+        == 403
+    )
+    assert not tokens(steward, "bob", "customers") & tokens(steward, "bob", "guesses")
+
+
+def test_tables_of_one_owner_join_and_those_of_owners_who_joined_do(api: Api, steward: Steward) -> None:
+    table(api, "admin", "orders")
+    table(api, "hr", "staff")
+    customers = tokens(steward, "mallory", "customers")
+    assert customers == tokens(steward, "mallory", "orders")
+    assert not customers & tokens(steward, "mallory", "staff")
+    joined = done(
+        api("admin", "POST", f"{KEYS}/people/join?metalake=lake", {"owners": ["user:hr", "user:admin"]})
+    )
+    assert joined["key"] == {"name": "people", "policies": ["people"], "joined": ["user:admin", "user:hr"]}
+    together = tokens(steward, "mallory", "customers")
+    assert together == tokens(steward, "mallory", "staff")
+    assert not together & customers, "a list that is begun has a key of its own"
+    kept = audit.query(steward.kernel.store, metalake="lake", user="admin", action="alter_policy")
+    assert kept[-1].details["key"] == "people"
+    done(api("admin", "POST", f"{KEYS}/people/leave?metalake=lake", {"owners": ["user:hr", "user:admin"]}))
+    assert tokens(steward, "mallory", "customers") == customers
+    assert not customers & tokens(steward, "mallory", "staff")
+
+
+def test_a_table_that_somebody_else_made_is_not_joined_by_being_given_away(
+    api: Api, steward: Steward
+) -> None:
+    done(api("admin", "POST", f"{KEYS}/people/join?metalake=lake", {"owners": ["hr", "admin"]}))
+    table(api, "mallory", "guesses")
+    give_away(api, "mallory", "guesses", "hr")
+    assert not tokens(steward, "bob", "customers") & tokens(steward, "bob", "guesses")
+
+
+def test_keys_are_joined_by_who_may_alter_their_policies_only(api: Api) -> None:
+    assert done(api("bob", "GET", f"{KEYS}?metalake=lake"))["keys"] == []
+    assert [key["name"] for key in done(api("admin", "GET", f"{KEYS}?metalake=lake"))["keys"]] == ["people"]
+    answer = api("mallory", "POST", f"{KEYS}/people/join?metalake=lake", {"owners": ["mallory", "admin"]})
+    assert answer.status_code == 403
+    assert answer.json()["message"].startswith("the key 'people' is taken")
+    assert (
+        api("admin", "POST", f"{KEYS}/nothing/join?metalake=lake", {"owners": ["admin"]}).status_code == 404
+    )
+    assert (
+        api("admin", "POST", f"{KEYS}/people/join?metalake=lake", {"owners": ["nobody"]}).status_code == 404
+    )
+    assert (
+        api("admin", "POST", f"{KEYS}/people/join?metalake=lake", {"owners": ["role:x"]}).status_code == 400
+    )
+
+
+def test_a_key_that_is_named_anew_is_shared_by_nobody(api: Api, steward: Steward) -> None:
+    table(api, "hr", "staff")
+    done(api("admin", "POST", f"{KEYS}/people/join?metalake=lake", {"owners": ["hr", "admin"]}))
+    old = tokens(steward, "mallory", "customers")
+    applied(api)
+    applied(api, PEOPLE)
+    assert not tokens(steward, "mallory", "customers") & tokens(steward, "mallory", "staff")
+    done(api("admin", "POST", f"{KEYS}/people/join?metalake=lake", {"owners": ["hr", "admin"]}))
+    assert not old & tokens(steward, "mallory", "customers"), "and what they shared is not shared again"
+
+
+def test_a_new_owner_means_new_tokens_and_new_copies(api: Api, steward: Steward) -> None:
+    def view() -> str:
+        ref = ObjectRef("lake", ObjectType.TABLE, ("cat", "s", "customers"))
+        permit = steward.kernel.permit(Identity("bob"), Op.LOAD_TABLE, ref)
+        sight = steward.sights.as_seen_by(permit.authority, permit.node, permit.identity)
+        assert sight is not None
+        return sight.view
+
+    before, name = tokens(steward, "bob", "customers"), view()
+    done(give_away(api, "admin", "customers", "hr"))
+    assert not before & tokens(steward, "bob", "customers")
+    assert view() != name
+
+
+@given(owners=st.lists(st.sampled_from(["admin", "hr", "mallory"]), min_size=2, max_size=5), data=st.data())
+@settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
+def test_tokens_of_different_owners_never_coincide(
+    api: Api, steward: Steward, owners: list[str], data: st.DataObject
+) -> None:
+    joined = data.draw(st.sets(st.sampled_from(["admin", "hr"])))
+    done(api("admin", "POST", f"{KEYS}/people/leave?metalake=lake", {"owners": ["admin", "hr"]}))
+    done(api("admin", "POST", f"{KEYS}/people/join?metalake=lake", {"owners": sorted(joined)}))
+    number = len(done(api("admin", "GET", TABLES))["identifiers"])
+    made = []
+    for n, owner in enumerate(owners, number):
+        table(api, owner, f"t{n}")
+        made.append((owner, tokens(steward, "bob", f"t{n}")))
+    for owner, one in made:
+        for other, two in made:
+            same = owner == other or {owner, other} <= joined
+            assert (one == two) if same else not one & two
