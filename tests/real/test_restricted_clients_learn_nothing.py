@@ -88,8 +88,8 @@ def guarded(spark: SparkClient, shared_lake: IcebergLake) -> Guarded:
         "/api/headgate/policies/apply?metalake=lake",
         {"files": files, "whole": False},
     )
-    history = spark.rows("SELECT made_current_at, snapshot_id FROM own.s.guarded.history")
-    return Guarded(spark, shared_lake, tokens, [int(row[1]) for row in history])
+    history = spark.sql("SELECT snapshot_id FROM own.s.guarded.history ORDER BY made_current_at").collect()
+    return Guarded(spark, shared_lake, tokens, [int(row[0]) for row in history])
 
 
 def outcome(ask: Callable[[], Any]) -> str:

@@ -2,9 +2,6 @@
 
 Comes in: names, definitions and changes as frozen values of the model. Goes out: the same, and staged changes that the
 steward commits in one transaction with the object's row. Knows other people's systems; decides nothing about access.
+
+Nothing is imported here: settings and commands need `openings` only, and start without PyArrow.
 """
-
-from headgate.catalogs.interface import Catalog, TableCatalog
-from headgate.catalogs.registry import Registry
-
-__all__ = ["Catalog", "Registry", "TableCatalog"]

@@ -7,8 +7,8 @@ the question was asked) and plain values. Goes out: records and frozen values. K
 from collections.abc import Mapping
 from pathlib import Path
 
-from headgate.catalogs import Registry
 from headgate.catalogs.openings import Openings
+from headgate.catalogs.registry import Registry
 from headgate.decide import Op
 from headgate.model.objects import ObjectType
 from headgate.planning import ManifestIndex

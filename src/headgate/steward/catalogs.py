@@ -2,9 +2,8 @@
 
 from typing import Final
 
-from headgate.catalogs import Catalog, Registry
-from headgate.catalogs.interface import holds_documents
-from headgate.catalogs.registry import CatalogDefinition, new_folder
+from headgate.catalogs.interface import Catalog, holds_documents
+from headgate.catalogs.registry import CatalogDefinition, Registry, new_folder
 from headgate.decide import Authority, Node, Op, visible
 from headgate.decide.verdict import allowed
 from headgate.model.errors import AlreadyExists, IllegalArgument

@@ -101,10 +101,13 @@ class Documents:
         """Make a table or view in the permit's schema; who makes it becomes its owner."""
         free(permit, type, name)
         adapter, at = self.adapter(permit), place_in(permit, name, type)
-        more = self.placing.named(permit, adapter, at, in_definition(definition))
+        chosen = in_definition(definition)
+        more = self.placing.named(permit, adapter, at, chosen)
         staged = adapter.create_document(at, definition)
         with self.kernel.change(permit, *more) as tx, Abandoned(staged):
-            staged.commit(tx, self._insert(tx, permit, type, name))
+            object = self._insert(tx, permit, type, name)
+            self.placing.take_over(tx, permit, object, chosen)
+            staged.commit(tx, object)
         return staged.result
 
     def register(self, permit: Permit, type: ObjectType, name: str, location: str) -> Document:
@@ -148,7 +151,9 @@ class Documents:
                     ) as tx:
                         for commit, change in zip(commits, staged, strict=True):
                             self._keeps_history(commit)
-                            change.commit(tx, self._object(tx, commit))
+                            object = self._object(tx, commit)
+                            self.placing.take_over(tx, commit.permit, object, in_updates(commit.updates))
+                            change.commit(tx, object)
                         if name is not None:
                             self._named(tx, commits[0].permit, name)
                     for commit in commits:

@@ -15,7 +15,7 @@ from headgate.model.places import overlap, within
 from headgate.steward.catalogs import catalog_node
 from headgate.steward.kernel import Kernel
 from headgate.steward.permits import Permit
-from headgate.store import Write, dropped, objects, places
+from headgate.store import Read, Write, dropped, objects, places
 
 Json = dict[str, Any]
 
@@ -45,6 +45,9 @@ class Placing:
             more = more if self._in_schema(adapter, at, place) else (self.owner(permit),)
             self.check_reserved(place, own=adapter.schema_folder(()))
             with self.kernel.store.read() as read:
+                if self._left(read, permit, place) is not None:
+                    more = (*more, self._of_metalake(permit))
+                    continue
                 places.check(read, at.object, catalog, place, holder=user, source=adapter.source)
         return more
 
@@ -89,11 +92,37 @@ class Placing:
             here = former.parent == permit.node.id and (
                 former.document is None or normal(former.document) == normal(document or "")
             )
-            lake = permit.authority.objects[permit.node.metalake]
-            if here or allowed(permit.authority, permit.caller, Op.ALTER_METALAKE, lake):
+            if here or self._decides_all(permit):
                 dropped.bring_back(tx, former, object)
                 return True
         return False
+
+    def take_over(self, tx: Write, permit: Permit, object: int, at: Iterable[str]) -> None:
+        """Put an object where another was dropped, as an owner of the metalake may decide.
+
+        INVARIANT: the place comes with all that restricted who lay there; what was is never free of it.
+        """
+        for place in at:
+            former = self._left(tx, permit, place)
+            if former is not None:
+                dropped.hand_on(tx, former, object)
+
+    def _left(self, read: Read, permit: Permit, place: str) -> dropped.Dropped | None:
+        """What was dropped at this very place, if the caller may put something else there."""
+        if not self._decides_all(permit):
+            return None
+        row = places.dropped_at(read, place)
+        former = None if row is None else dropped.get(read, row.object)
+        return former if former is not None and former.metalake == permit.node.metalake else None
+
+    def _decides_all(self, permit: Permit) -> bool:
+        """Whether the caller owns the metalake, and so may change every policy in it."""
+        lake = permit.authority.objects[permit.node.metalake]
+        return allowed(permit.authority, permit.caller, Op.ALTER_METALAKE, lake)
+
+    def _of_metalake(self, permit: Permit) -> Permit:
+        lake = ObjectRef(permit.ref.metalake, ObjectType.METALAKE)
+        return self.kernel.permit(permit.identity, Op.ALTER_METALAKE, lake, at=permit.authority)
 
     def _in_schema(self, adapter: IcebergCatalog, at: Place, place: str) -> bool:
         """Whether a place lies in the schema's own folder, where whoever makes tables may choose what is nobody's.

@@ -8,7 +8,9 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
+from headgate.catalogs.iceberg.storage import MissingDocument
 from headgate.catalogs.interface import Document, IcebergCatalog
+from headgate.decide.clauses import any_on_the_way
 from headgate.model.errors import Forbidden
 from headgate.model.objects import ObjectType, clip
 from headgate.steward import restrictions
@@ -154,7 +156,7 @@ class Reads:
                 places.release()
 
     def _load(self, permit: Permit, adapter: IcebergCatalog, circumstances: Circumstances) -> Loaded:
-        document = adapter.document(place_of(permit))
+        document = self._document(permit, adapter)
         sight = self.sight(permit, document, adapter)
         folders = adapter.own_folders(document) if permit.ref.type is ObjectType.TABLE else ()
         if sight is None:
@@ -175,6 +177,15 @@ class Reads:
                 raise
             found = self.governed.withheld(sight, permit.identity)
         return Loaded(found, SERVER_PLANNING, sight.view, folders=folders)
+
+    def _document(self, permit: Permit, adapter: IcebergCatalog) -> Document:
+        try:
+            return adapter.document(place_of(permit))
+        except MissingDocument as missing:
+            # Without the document nobody knows what a policy would leave of the table, such as its folder.
+            raise MissingDocument(
+                missing.location, named=not any_on_the_way(permit.authority, permit.node)
+            ) from None
 
     def delegated(self, permit: Permit, sight: Sight) -> restrictions.Told | None:
         """What a trusted engine is told instead of being given copies; None for everybody else.

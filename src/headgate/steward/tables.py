@@ -4,9 +4,8 @@ from typing import Any, Final
 
 import msgspec
 
-from headgate.catalogs import TableCatalog
 from headgate.catalogs.iceberg.validity import READ_BY
-from headgate.catalogs.interface import Place, Staged, holds_documents, holds_tables
+from headgate.catalogs.interface import Place, Staged, TableCatalog, holds_documents, holds_tables
 from headgate.decide import Op, visible
 from headgate.model import tables as t
 from headgate.model.errors import AlreadyExists, IllegalArgument, NameTaken, NotFound, Unsupported
@@ -55,6 +54,7 @@ class Tables:
         with self.kernel.change(permit, *more) as tx, Abandoned(staged):
             untaken(tx, permit.node.id, ObjectType.TABLE, name)
             record = created(tx, permit, ObjectType.TABLE, name)
+            self.placing.take_over(tx, permit, record.id, chosen)
             staged.commit(tx, record.id)
         return KeptTable(staged.result, record.audit)
 
@@ -83,6 +83,7 @@ class Tables:
         staged = adapter.alter_table(place, changes)
         permits = (permit, *more) if into is None else (permit, *into, *more)
         with self.kernel.change(*permits, telling=lambda _: _told(changes)) as tx, Abandoned(staged):
+            self.placing.take_over(tx, permit, before.id, chosen)
             staged.commit(tx, before.id)
             target = None if into is None else into[1].node.id
             if name is not None:

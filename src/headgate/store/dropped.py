@@ -6,7 +6,7 @@ from typing import Any, Final
 import msgspec
 from sqlalchemy import delete, insert, select
 
-from headgate.model.errors import NotFound
+from headgate.model.errors import IllegalArgument, NotFound
 from headgate.model.objects import SCHEMA_SEPARATOR, ObjectType
 from headgate.model.privileges import Masks
 from headgate.store import access, labels, places
@@ -98,17 +98,33 @@ def bring_back(tx: Write, former: Dropped, object: int) -> None:
     INVARIANT: in the transaction that makes the new object, so nobody ever sees it without what restricts it. Tags,
     policies, roles and owners that were removed meanwhile stay away.
     """
-    places.hand_over(tx, former.object, object)
-    for label, field, value in former.labels:
-        if _is_there(tx, former.metalake, label):
-            labels.put(tx, label, object, field, value)
-    for role, denied in former.denials:
-        if _is_there(tx, former.metalake, role):
-            access.set_grants(tx, role, object, Masks(0, denied))
+    hand_on(tx, former, object)
     p = t.principals.c
     if tx.execute(select(p.id).where(p.id == former.owner)).first() is not None:
         assert former.owner is not None
         access.set_owner(tx, object, former.owner)
+
+
+def hand_on(tx: Write, former: Dropped, object: int) -> None:
+    """Give an object the places of a dropped one, with the tags, policies and denials that restrict them."""
+    places.hand_over(tx, former.object, object)
+    a = t.assignments.c
+    on = tx.execute(select(a.label, a.field, a.value).where(a.object == object))
+    own = {(row.label, row.field): row.value for row in on}
+    for label, field, value in former.labels:
+        if not _is_there(tx, former.metalake, label):
+            continue
+        if own.get((label, field), value) != value:
+            raise IllegalArgument(
+                "what lay there was tagged otherwise, and one of the two values would be lost",
+                hint="choose another location, or give both the same tags first",
+            )
+        labels.put(tx, label, object, field, value)
+    roles = [(role, object) for role, _ in former.denials if _is_there(tx, former.metalake, role)]
+    said, denied = access.grants_at(tx, roles), dict(former.denials)
+    for at in roles:
+        masks = said.get(at, Masks())
+        access.set_grants(tx, *at, Masks(masks.allow, masks.deny | denied[at[0]]))
     forget(tx, former.object)
 
 

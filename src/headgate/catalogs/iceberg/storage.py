@@ -124,6 +124,18 @@ def _no_file_system(scheme: str, netloc: str | None = None) -> FileSystem:
     raise AssertionError("files are reached by GuardedIO.opened")
 
 
+class MissingDocument(NotFound):
+    """A table's metadata file is gone. Where it lay is told only to who sees all of the table."""
+
+    def __init__(self, location: str, *, named: bool = False) -> None:
+        super().__init__(
+            f"Failed to open input stream for file: {location if named else 'a metadata file'}",
+            hint="it is missing from its storage: restore it from a backup",
+            about="metadata-file",
+        )
+        self.location = location
+
+
 class Storage:
     """The files of one catalog."""
 
@@ -157,11 +169,7 @@ class Storage:
             with self.io.new_input(location).open() as stream:
                 data: bytes = stream.read()
         except FileNotFoundError as error:
-            raise NotFound(
-                "Failed to open input stream for file: the metadata file is missing from its storage",
-                hint="restore it from a backup",
-                about="metadata-file",
-            ) from error
+            raise MissingDocument(location) from error
         except OSError as error:
             raise _unreachable(error) from error
         if data[:2] == b"\x1f\x8b":
