@@ -172,7 +172,7 @@ class Native(Kept):
             raise IllegalArgument(
                 f"table '{clip(at.name)}' does not lie in a folder of its own", hint="drop it without purge"
             )
-        return Staged(None, finish=lambda: self._purge(at, folder))
+        return Staged(None, places.purge, finish=lambda: self._purge(at, folder))
 
     # -- inside -------------------------------------------------------------------------------------------------
 

@@ -168,7 +168,9 @@ class RestIceberg:
             # Somebody dropped or renamed it there: what is left to forget is the row here.
             if not at.object:
                 raise
-        return Staged(None, finish=lambda: self._release(at.object) if purge else None)
+        if not purge:
+            return Staged(None)
+        return Staged(None, places.purge, finish=lambda: self._release(at.object))
 
     # -- documents ----------------------------------------------------------------------------------------------
 

@@ -54,7 +54,6 @@ class Tables:
         with self.kernel.change(permit, *more) as tx, Abandoned(staged):
             untaken(tx, permit.node.id, ObjectType.TABLE, name)
             record = created(tx, permit, ObjectType.TABLE, name)
-            self.placing.take_over(tx, permit, record.id, chosen)
             staged.commit(tx, record.id)
         return KeptTable(staged.result, record.audit)
 
@@ -83,7 +82,6 @@ class Tables:
         staged = adapter.alter_table(place, changes)
         permits = (permit, *more) if into is None else (permit, *into, *more)
         with self.kernel.change(*permits, telling=lambda _: _told(changes)) as tx, Abandoned(staged):
-            self.placing.take_over(tx, permit, before.id, chosen)
             staged.commit(tx, before.id)
             target = None if into is None else into[1].node.id
             if name is not None:

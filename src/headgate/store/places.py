@@ -20,6 +20,8 @@ from headgate.store.database import Lookup, Read, Store, Write
 
 LIVE: Final = "live"
 DROPPED: Final = "dropped"
+PURGED: Final = "purged"
+"""Dropped, and its files are being deleted: it does not come back, and the place is free once they are gone."""
 STAGED: Final = "staged"
 CONTESTED: Final = "contested"
 """The place was an older object's when the registry began: the younger is refused until that one's files are gone."""
@@ -143,8 +145,13 @@ def dropped_at(read: Read, place: str) -> PlaceRecord | None:
 def leave(tx: Write, object: int) -> bool:
     """Keep the places of an object that is dropped; whether it has any. What was an older object's stays that one's."""
     tx.execute(delete(t.places).where(_p.object == object, _p.state == CONTESTED))
-    values = {"state": DROPPED}
-    return bool(tx.execute(update(t.places).where(_p.object == object).values(values)).rowcount)
+    tx.execute(update(t.places).where(_p.object == object, _p.state == LIVE).values(state=DROPPED))
+    return bool(of(tx, object))
+
+
+def purge(tx: Write, object: int) -> None:
+    """Nobody gets the places of an object before its files are gone, as they are deleted only after it was dropped."""
+    tx.execute(update(t.places).where(_p.object == object, _p.state == LIVE).values(state=PURGED))
 
 
 def hand_over(tx: Write, dropped: int, object: int) -> None:

@@ -14,7 +14,7 @@ from headgate.model.errors import ConnectionFailed
 from headgate.model.objects import ObjectRef, ObjectType
 from headgate.model.principals import Identity
 from headgate.steward import Steward
-from headgate.store import places
+from headgate.store import labels, places
 from tests.conftest import Api
 from tests.doors.governed import applied
 from tests.doors.iceberg.conftest import ICE, SCHEMA, create
@@ -65,10 +65,16 @@ def made_at(location: str) -> dict[str, Any]:
     }
 
 
-def test_the_folder_of_a_dropped_table_is_claimed_by_nobody(api: Api, former: dict[str, Any]) -> None:
+def test_the_folder_of_a_dropped_table_is_claimed_by_nobody(
+    api: Api, people: People, former: dict[str, Any]
+) -> None:
+    """Not by the catalog's owner either; the metalake's has a test of their own."""
+    people.may("carl", "USE_CATALOG", "metalake", "lake")
+    owner = {"name": "carl", "type": "user"}
+    assert api("admin", "PUT", f"{LAKE}/owners/catalog/cat", owner).status_code == 200
     place = former["metadata"]["location"]
     above, path = place.rpartition("/")[0], urlsplit(place).path
-    for user in ("bob", "admin"):
+    for user in ("bob", "carl"):
         assert create(api, "mine", user).status_code == 200
         for location in (place, f"{place}/data", f"file:{path}", path, f"{place}/"):
             for how in ({}, {"stage-create": True}):
@@ -169,6 +175,50 @@ def test_a_dropped_table_comes_back_with_all_that_restricts_it(
     assert owner["name"] == "bob"
     assert api("eve", "GET", f"{TABLES}/back").status_code in (403, 404)
     assert register(api, "admin", "again", file).status_code == 400, "it is there already"
+
+
+@pytest.mark.parametrize("how", ["made", "staged", "moved"])
+def test_where_a_table_was_dropped_the_metalakes_owner_puts_another_under_all_that_restricted_it(
+    api: Api, steward: Steward, people: People, how: str
+) -> None:
+    people.may("ann", "USE_CATALOG USE_SCHEMA SELECT_TABLE", "metalake", "lake")
+    place = create(api).json()["metadata"]["location"]
+    people.may("eve", "SELECT_TABLE", "table", "cat.s.t", deny=True)
+    people.may("eve", "USE_CATALOG USE_SCHEMA SELECT_TABLE", "metalake", "lake")
+    applied(api, HIDE)
+    assert api("admin", "DELETE", f"{TABLES}/t").status_code == 204
+    if how == "made":
+        answer = create(api, "next", location=place)
+    elif how == "staged":
+        assert create(api, "next", location=place, **{"stage-create": True}).status_code == 200
+        answer = api("admin", "POST", f"{TABLES}/next", made_at(place))
+    else:
+        assert create(api, "next").status_code == 200
+        # What a role says of the table already stays said.
+        people.may("eve", "MODIFY_TABLE", "table", "cat.s.next", deny=True)
+        answer = commit(api, "admin", "next", {"action": "set-location", "location": place})
+    assert answer.status_code == 200, answer.text
+    seen = api("ann", "GET", f"{LAKE}/catalogs/cat/schemas/s/tables/next").json()["table"]["columns"]
+    assert [column["name"] for column in seen] == ["id"]
+    assert api("eve", "GET", f"{TABLES}/next").status_code in (403, 404)
+    owner = api("admin", "GET", f"{LAKE}/owners/table/cat.s.next").json()["owner"]
+    assert owner["name"] == "admin"
+    assert create(api, "third", location=place).status_code == 400, "it is the new table's now"
+
+
+def test_a_table_is_not_moved_where_one_was_that_was_tagged_otherwise(api: Api, steward: Steward) -> None:
+    place = create(api).json()["metadata"]["location"]
+    assert create(api, "next").status_code == 200
+    assert api("admin", "POST", f"{LAKE}/tags", {"name": "level"}).status_code == 200
+    tag = id_of(steward, "tag", "level")
+    with steward.kernel.store.write("admin", "tag") as tx:
+        labels.put(tx, tag, id_of(steward, "table", "cat.s.t"), 0, "high")
+        labels.put(tx, tag, id_of(steward, "table", "cat.s.next"), 0, "low")
+    assert api("admin", "DELETE", f"{TABLES}/t").status_code == 204
+    refused = commit(api, "admin", "next", {"action": "set-location", "location": place})
+    assert refused.status_code == 400, refused.text
+    assert "tagged otherwise" in refused.text
+    assert create(api, "third", location=place).status_code == 200, "nothing of the refused one was kept"
 
 
 def test_a_purged_place_is_free_only_once_the_files_are_gone(

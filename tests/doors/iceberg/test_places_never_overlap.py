@@ -196,7 +196,8 @@ class Places(RuleBasedStateMachine):
         body = {"name": name, "schema": COLUMNS}
         if pick is not None:
             body["location"] = self.place(pick)
-        self.ask(user, "POST", self.named(catalog, schema), body)
+        answer = self.ask(user, "POST", self.named(catalog, schema), body)
+        self.took_over(user, answer, body.get("location"))
 
     @rule(user=USERS, catalog=CATALOGS, name=NAMES)
     def stage(self, user: str, catalog: str, name: str) -> None:
@@ -221,7 +222,7 @@ class Places(RuleBasedStateMachine):
             {"action": "set-default-sort-order", "sort-order-id": -1},
         ]
         body = {"requirements": [{"type": "assert-create"}], "updates": updates}
-        self.ask(user, "POST", self.named(catalog, "s", name), body)
+        self.took_over(user, self.ask(user, "POST", self.named(catalog, "s", name), body), location)
 
     @rule(user=USERS, catalog=CATALOGS, schema=SCHEMAS, name=NAMES, pick=PICK)
     def register(self, user: str, catalog: str, schema: str, name: str, pick: int) -> None:
@@ -232,6 +233,14 @@ class Places(RuleBasedStateMachine):
         if answer.status_code == 200:
             assert user == "admin", "only the catalog's owner registers"
             self.came_back(_real(answer.json()["metadata"]["location"]))
+
+    def took_over(self, user: str, answer: Any, place: str | None) -> None:
+        """Where a table was dropped, only the metalake's owner puts another; what restricted it comes along."""
+        if place is None or answer.status_code != 200:
+            return
+        if any(_real(place) in self.owned.get(id, ()) for id in self.gone):
+            assert user == "admin", place
+        self.came_back(_real(place))
 
     def came_back(self, place: str) -> None:
         """What was dropped at exactly this place is the new object now, and nothing else is."""
@@ -255,7 +264,8 @@ class Places(RuleBasedStateMachine):
         update: dict[str, Any] = {"action": "set-location", "location": place}
         if key is not None:
             update = {"action": "set-properties", "updates": {key: place}}
-        self.ask(user, "POST", self.named(catalog, schema, name), {"requirements": [], "updates": [update]})
+        body = {"requirements": [], "updates": [update]}
+        self.took_over(user, self.ask(user, "POST", self.named(catalog, schema, name), body), place)
 
     @rule(which=PICK, purge=st.booleans())
     def drop(self, which: int, purge: bool) -> None:
