@@ -27,6 +27,8 @@ def gravitino(stand_of: Callable[[str], Stand]) -> GravitinoStand:
 
 
 def restrict(stand: GravitinoStand, on: str, **effect: Any) -> None:
+    if "somebody" not in stand.call("GET", "groups")["names"]:
+        stand.call("POST", "groups", {"name": "somebody"})
     content = {"on": f"{stand.metalake}{on}", "to": ["group:somebody"], **effect}
     stand.call("POST", "policies", {"name": "p", "policyType": OWN, "content": content})
 

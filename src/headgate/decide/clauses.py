@@ -87,7 +87,8 @@ class Clause:
             return True
         try:
             if policy.rows is not None:
-                return all(self._ids(path, columns) for path in policy.row_names)
+                named = policy.row_names
+                return not named or any(self._ids(path, columns) for path in named)
             return any(self._ids(path, columns) for path in (*policy.hide, *(t for t, _ in policy.mask)))
         except LanguageError:
             return True
@@ -99,6 +100,8 @@ class Clause:
         if policy.rows is not None:
             rows = tagged(policy.rows, dict(self.tags))
             used = () if rows is TRUE or rows is FALSE else policy.row_names
+            if used and not any(self._ids(path, chosen) for path in used):
+                return Bound()
             return Bound(rows=tuple(bind(e, schema) for e in self._spelled(rows, used, chosen)))
         if policy.hide:
             hidden = [id for path in policy.hide for id in self._ids(path, chosen)]
@@ -125,9 +128,19 @@ class Clause:
         chosen: Mapping[str, tuple[int, ...]],
         settled: Mapping[Path, tuple[int, ...]] | None = None,
     ) -> Iterator[Expr]:
-        """The expression once for every choice of columns behind the names it uses, in the names of today."""
+        """The expression once for every choice of columns behind the names it uses, in the names of today.
+
+        INVARIANT: a policy that speaks of some column of the table either does to it what it says or cannot be
+        evaluated; it never does nothing because another column that it names is not there.
+        """
         settled = settled or {}
         choices = [settled.get(path) or self._ids(path, chosen) for path in used]
+        for path, ids in zip(used, choices, strict=True):
+            if not ids and chosen.get(path[0], True):
+                raise LanguageError(
+                    f"the table never had column {shown(path)}, but has others that are named with it",
+                    "write a policy for each kind of table",
+                )
         count = 1
         for ids in choices:
             count *= len(ids)
