@@ -12,6 +12,7 @@ from headgate.sync import actions
 from headgate.sync.capabilities import Capabilities
 from headgate.sync.effective import Access, Effective, beyond, reads, restricted
 from headgate.sync.facts import (
+    ROOT,
     Fact,
     Facts,
     Grant,
@@ -160,14 +161,18 @@ class _Draft:
         self.remove.discard(fact)
 
     def _stay(self, allowed: Effective) -> bool:
-        """INVARIANT: a rule stays as long as it hides something from somebody to whom the source shows nothing of the table."""
+        """INVARIANT: a rule stays as long as it hides something from somebody to whom the source shows nothing of the table.
+
+        Who owns everything in the target, and so may lift every rule, is not somebody from whom it hides.
+        """
+        lifting = {fact.principal for fact in self.current if isinstance(fact, Owner) and fact.object == ROOT}
         replacing = {now: fact for fact, now in self.add.items() if now is not None}
         kept = False
         for rule in [r for r in self.remove | self.replaced if isinstance(r, RowFilter | Mask)]:
             table = table_of(rule)
             for user, may in self.after.users.items():
                 seen = reads(may, table) and not reads(allowed.get(user, ()), table)
-                if seen and self.before.meets(rule, user):
+                if seen and self.before.meets(rule, user) and not self.before.may_be(user) & lifting:
                     reason = f"without what is there {user} would see more of {table}: the source hides it"
                     if rule in self.remove:
                         self.refused[rule] = reason
