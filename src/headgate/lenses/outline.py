@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
-import orjson
-
 from headgate.model.schema import Schema
 
 Json = dict[str, Any]
@@ -105,37 +103,14 @@ def governed_orders(document: Json, outline: Outline) -> tuple[list[Json], int]:
 
 def governed_properties(properties: Mapping[str, str], outline: Outline) -> dict[str, str]:
     """The few properties that readers need and that tell nothing of what is hidden."""
-    kept = {
+    return {
         key: value for key, value in properties.items() if key in _PROPERTIES or key.startswith(_PREFIXES)
     }
-    if not outline.blind and (mapping := _shown_names(properties.get(NAME_MAPPING), outline)):
-        kept[NAME_MAPPING] = mapping
-    return kept
 
 
 def governed_schema(outline: Outline) -> Json:
     """The schema as it is seen."""
     return {**outline.schema.to_json(), "schema-id": SCHEMA_ID}
-
-
-def _shown_names(mapping: str | None, outline: Outline) -> str | None:
-    """The part of a name mapping that speaks of visible columns; files without field ids need it."""
-    try:
-        fields = orjson.loads(mapping or "")
-    except orjson.JSONDecodeError:
-        return None
-    shown = _shown_fields(fields, outline)
-    return orjson.dumps(shown).decode() if shown else None
-
-
-def _shown_fields(fields: Any, outline: Outline) -> list[Json]:
-    shown: list[Json] = []
-    for field in fields if isinstance(fields, list) else []:
-        if isinstance(field, dict) and field.get("field-id") in outline.schema.by_id:
-            inner = _shown_fields(field.get("fields"), outline)
-            kept = {key: field[key] for key in ("field-id", "names") if key in field}
-            shown.append({**kept, **({"fields": inner} if inner else {})})
-    return shown
 
 
 def _partition_field(field: tuple[int, str, str], id: int) -> Json:

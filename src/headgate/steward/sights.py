@@ -17,7 +17,7 @@ from headgate.language.errors import LoweringError
 from headgate.language.masks.python import Secrets
 from headgate.lenses.arrangement import arrangement_of
 from headgate.lenses.copies import Arrangement, Source, copy_key
-from headgate.lenses.outline import governed_specs
+from headgate.lenses.outline import NAME_MAPPING, governed_specs
 from headgate.model.errors import Forbidden, Unsupported
 from headgate.model.objects import ObjectType
 from headgate.model.principals import Identity
@@ -96,9 +96,14 @@ class Sight:
         """Whether files that conform as they are are copied too, so that the view's folder holds everything.
 
         INVARIANT: of the third format version all are. Files that were rewritten carry row ids, which number the rows of
-        the whole table: the gaps tell how many are hidden.
+        the whole table: the gaps tell how many are hidden. Of a table that reads files by name all are as well: such
+        files were written elsewhere, and may hold columns that the table never knew.
         """
-        return self.adapter.properties.get(ORIGINALS) == COPY or int(self.metadata["format-version"]) > 2
+        return (
+            self.adapter.properties.get(ORIGINALS) == COPY
+            or int(self.metadata["format-version"]) > 2
+            or NAME_MAPPING in (self.metadata.get("properties") or {})
+        )
 
     @cached_property
     def shape(self) -> str:
