@@ -1,4 +1,4 @@
-"""Checks the documents: every link to a file resolves, and every `headgate` command that is named exists."""
+"""Checks the documents: every link resolves, and every test and every `headgate` command that is named exists."""
 
 import re
 import sys
@@ -12,6 +12,7 @@ from headgate.cli.app import app
 ROOT = Path(__file__).resolve().parent.parent
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 COMMAND = re.compile(r"^\s*(?:\$ )?headgate ((?:[a-z][a-z-]*(?: |$))+)(.*)$", re.MULTILINE)
+TEST = re.compile(r"`(tests/[\w/.-]+)`")
 OPTION = re.compile(r"(?<!\S)--[a-z-]+")
 
 
@@ -19,7 +20,7 @@ def main() -> None:
     wrong = [
         f"{page.relative_to(ROOT)}: {what}"
         for page in sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
-        for what in (*links(page), *commands(page))
+        for what in (*links(page), *tests(page), *commands(page))
     ]
     print("\n".join(wrong) or "the documents are true to the files and commands")
     sys.exit(1 if wrong else 0)
@@ -36,6 +37,13 @@ def links(page: Path) -> Iterator[str]:
             yield f"the link {target} leads nowhere"
         elif anchor and file.suffix == ".md" and anchor not in anchors(file):
             yield f"the link {target} leads to no heading"
+
+
+def tests(page: Path) -> Iterator[str]:
+    """The tests that a page names and that are not there."""
+    for path in TEST.findall(page.read_text()):
+        if not (ROOT / path).exists():
+            yield f"there is no {path}"
 
 
 def anchors(page: Path) -> set[str]:

