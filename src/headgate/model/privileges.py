@@ -150,6 +150,19 @@ def checked_grants(grants: Iterable[Grant], type: ObjectType) -> tuple[Grant, ..
     return kept
 
 
+READING: Final[dict[ObjectType, tuple[Privilege, ...]]] = {
+    ObjectType.TABLE: (Privilege.SELECT_TABLE, Privilege.MODIFY_TABLE),
+    ObjectType.VIEW: (Privilege.SELECT_VIEW,),
+    ObjectType.TOPIC: (Privilege.CONSUME_TOPIC, Privilege.PRODUCE_TOPIC),
+    ObjectType.FILESET: (Privilege.READ_FILESET, Privilege.WRITE_FILESET),
+    ObjectType.MODEL: (Privilege.USE_MODEL,),
+    ObjectType.FUNCTION: (Privilege.EXECUTE_FUNCTION, Privilege.MODIFY_FUNCTION),
+}
+"""The privileges that read each kind of leaf: who may write one also reads it.
+
+Each stands by itself: a denial of SELECT_TABLE takes nothing from whoever is allowed MODIFY_TABLE, and the other way round.
+"""
+
 LEAF_OF: Final[dict[Privilege, ObjectType]] = {
     privilege: next(iter(leaf))
     for privilege in Privilege

@@ -173,8 +173,9 @@ class Roles:
         )
 
     def _known(self, authority: Authority, permit: Permit, node: Node) -> bool:
+        """Whether the caller may load an object, or govern it: who grants on it may see what is granted there."""
         caller = authority.caller(permit.identity, node.metalake)
-        return allowed(authority, caller, LOADS[node.type], node)
+        return any(allowed(authority, caller, op, node) for op in (LOADS[node.type], Op.GRANT_PRIVILEGE))
 
 
 def _metalake(permit: Permit) -> ObjectRef:
