@@ -9,6 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 
+FORMER_NAMES = {"CREATE_MODEL": "REGISTER_MODEL", "CREATE_MODEL_VERSION": "LINK_MODEL_VERSION"}
+
 Key = tuple[str, ...]
 """An object: its metalake, its kind and its path, one segment of a nested schema at a time."""
 
@@ -107,6 +109,8 @@ class Question:
     def says(self, effect: str, privilege: str, chain: list[Key]) -> bool:
         """Whether a role has this effect on one of these levels: allows of active roles, denies of all held ones.
 
+        A privilege may have been given under a former name.
+
         Whose groups are not known is denied what any group is denied.
         """
         roles = list(self.held_roles)
@@ -117,7 +121,8 @@ class Question:
         for role in roles:
             if effect == "allow" and self.who.active is not None and role[-1] not in self.who.active:
                 continue
-            if any((role, key, privilege, effect) in self.world.grants for key in chain):
+            names = (privilege, *(old for old, new in FORMER_NAMES.items() if new == privilege))
+            if any((role, key, name, effect) in self.world.grants for key in chain for name in names):
                 return True
         return False
 

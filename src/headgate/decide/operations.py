@@ -267,7 +267,7 @@ OPERATIONS: Final[dict[Op, Operation]] = {op: _compile(op) for op in Op}
 
 _PRIVILEGES: Final[dict[P, Operation]] = {
     privilege: Operation(
-        _T.METALAKE, (both := all_of(_MEMBER, has(privilege))), None, alternatives=masks(both)
+        _T.METALAKE, (both := all_of(_MEMBER, has(privilege.current))), None, alternatives=masks(both)
     )
     for privilege in P
 }

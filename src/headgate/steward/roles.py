@@ -15,7 +15,7 @@ from headgate.model.objects import (
     checked_name,
     clip,
 )
-from headgate.model.privileges import LEAF_OF, Grant, Masks, checked_grants
+from headgate.model.privileges import LEAF_OF, Grant, Masks, bits_of_all_names, checked_grants
 from headgate.steward.catalogs import catalog_type
 from headgate.steward.findings import examine
 from headgate.steward.kernel import Kernel
@@ -121,6 +121,9 @@ class Roles:
     def _change(self, permit: Permit, name: str, grants: Iterable[Grant], *, revoke: bool) -> Role:
         kept = _checked(grants, permit.ref)
         change = Masks.of(kept)
+        if revoke:
+            # A privilege that is taken away does not stay under a former name.
+            change = Masks(bits_of_all_names(change.allow), bits_of_all_names(change.deny))
         with self.kernel.change(permit) as tx:
             role = _present(tx, permit.node.metalake, name)
             if not revoke:

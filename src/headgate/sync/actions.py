@@ -8,7 +8,7 @@ lies below and is no access in itself.
 from typing import Final
 
 from headgate.model.objects import ObjectType
-from headgate.model.privileges import READING, Privilege
+from headgate.model.privileges import CURRENT, READING, Privilege
 
 T = ObjectType
 
@@ -106,7 +106,7 @@ def _gives(privilege: Privilege) -> frozenset[str]:
     return _OWN.get(privilege, frozenset()).union(*reads)
 
 
-_CANONICAL: Final[dict[Privilege, frozenset[str]]] = {privilege: _gives(privilege) for privilege in Privilege}
+_CANONICAL: Final[dict[Privilege, frozenset[str]]] = {privilege: _gives(privilege) for privilege in CURRENT}
 
 _BELOW: Final[dict[ObjectType, frozenset[ObjectType]]] = {
     T.METALAKE: frozenset(T),
