@@ -9,6 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 
+FORMER_NAMES = {"CREATE_MODEL": "REGISTER_MODEL", "CREATE_MODEL_VERSION": "LINK_MODEL_VERSION"}
+
 Key = tuple[str, ...]
 """An object: its metalake, its kind and its path, one segment of a nested schema at a time."""
 
@@ -107,6 +109,8 @@ class Question:
     def says(self, effect: str, privilege: str, chain: list[Key]) -> bool:
         """Whether a role has this effect on one of these levels: allows of active roles, denies of all held ones.
 
+        A privilege may have been given under a former name.
+
         Whose groups are not known is denied what any group is denied.
         """
         roles = list(self.held_roles)
@@ -117,7 +121,8 @@ class Question:
         for role in roles:
             if effect == "allow" and self.who.active is not None and role[-1] not in self.who.active:
                 continue
-            if any((role, key, privilege, effect) in self.world.grants for key in chain):
+            names = (privilege, *(old for old, new in FORMER_NAMES.items() if new == privilege))
+            if any((role, key, name, effect) in self.world.grants for key in chain for name in names):
                 return True
         return False
 
@@ -148,15 +153,8 @@ class Question:
             return self.is_me(self.about)
         return kind(self.key) == "role" and self.key in self.held_roles
 
-    def uses_parents_of(self, key: Key) -> bool:
-        if kind(key) == "schema":
-            return self.has("USE_CATALOG")
-        if kind(key) in LEAVES:
-            return self.has("USE_SCHEMA") and not self.says("deny", "USE_CATALOG", self.chain)
-        return True
-
-    def may_set_owner(self) -> bool:
-        return any(self.owns(key) and self.uses_parents_of(key) for key in self.chain)
+    def owns_it_or_above(self) -> bool:
+        return any(self.owns(key) for key in self.chain)
 
 
 Rule = Callable[[Question], bool]
@@ -219,7 +217,7 @@ def _get_role(q: Question) -> bool:
 
 
 def _grant_privilege(q: Question) -> bool:
-    return (q.has("MANAGE_GRANTS") and q.uses_parents_of(q.key)) or q.may_set_owner()
+    return q.has("MANAGE_GRANTS") or q.owns_it_or_above()
 
 
 def _member(q: Question) -> bool:
@@ -252,7 +250,7 @@ RULES: dict[str, Rule] = {
     "LIST_TABLES": _load_schema,
     "CREATE_TABLE": _create("CREATE_TABLE"),
     "LOAD_TABLE": _read_table,
-    "READ_TABLE": lambda q: q.inside(q.owns_it() or q.has("SELECT_TABLE")),
+    "READ_TABLE": _read_table,
     "READ_PARTITIONS": _read_table,
     "READ_STATISTICS": _read_table,
     "ALTER_TABLE": _write_table,
@@ -312,7 +310,7 @@ RULES: dict[str, Rule] = {
     "OVERRIDE_ROLE": _metalake_or("MANAGE_GRANTS"),
     "GRANT_PRIVILEGE": _grant_privilege,
     "REVOKE_PRIVILEGE": _grant_privilege,
-    "SET_OWNER": lambda q: q.may_set_owner(),
+    "SET_OWNER": lambda q: q.owns_it_or_above(),
     "LIST_OBJECT_ROLES": _member,
     "LIST_TAGS": _member,
     "CREATE_TAG": _metalake_or("CREATE_TAG"),

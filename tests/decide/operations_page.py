@@ -1,6 +1,7 @@
 """The table of operations in docs/authority.md, written from the code: ``scripts/docs-operations``."""
 
 import re
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from headgate.decide import Op
@@ -18,10 +19,6 @@ _WORDS = {
     Fact.MEMBER: "user of the metalake",
     Fact.SERVICE_ADMIN: "service admin",
     Fact.SELF: "oneself, one's group, a role one holds",
-    Fact.CATALOG_NOT_DENIED: "`USE_CATALOG` denied nowhere",
-    Fact.IN_SCHEMA: "it lies in a schema",
-    Fact.IN_CATALOG: "it is a schema",
-    Fact.ON_TOP: "it lies directly in the metalake",
 }
 
 
@@ -33,11 +30,20 @@ def words(requirement: Requirement, *, inside: bool = False) -> str:
         case Is(fact):
             return _WORDS[fact]
         case Any(parts) | All(parts):
-            flat = [part for p in parts for part in (p.parts if type(p) is type(requirement) else (p,))]
+            flat = list(_flat(requirement, parts))
             joined = (" or " if isinstance(requirement, Any) else " and ").join(
                 words(part, inside=True) for part in flat
             )
             return (f"({joined})" if inside and len(flat) > 1 else joined) or "anyone who proved who they are"
+
+
+def _flat(whole: Requirement, parts: Iterable[Requirement]) -> Iterator[Requirement]:
+    """The parts of a condition, with those of its own kind opened."""
+    for part in parts:
+        if type(part) is type(whole):
+            yield from _flat(whole, part.parts)  # type: ignore[union-attr]
+        else:
+            yield part
 
 
 def table() -> str:

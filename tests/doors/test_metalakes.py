@@ -1,6 +1,7 @@
 """Metalakes through the Gravitino door."""
 
 from tests.conftest import Api
+from tests.people import People
 
 
 def test_only_service_admins_make_metalakes_and_only_owners_change_them(api: Api) -> None:
@@ -23,6 +24,45 @@ def test_only_service_admins_make_metalakes_and_only_owners_change_them(api: Api
     assert api("admin", "PUT", "/api/metalakes/sea", {"updates": []}).json()["code"] == 1009
     assert api("admin", "DELETE", "/api/metalakes/sea").json() == {"code": 0, "dropped": True}
     assert api("admin", "GET", "/api/metalakes").json() == {"code": 0, "metalakes": []}
+
+
+def test_a_service_admin_is_told_that_a_metalake_is_not_there_and_nobody_else_is(api: Api) -> None:
+    """What `metalakeExists` and `dropMetalake` of Gravitino's Java client rest on."""
+    admin = api("admin", "GET", "/api/metalakes/none")
+    assert (admin.status_code, admin.json()["code"], admin.json()["type"]) == (
+        404,
+        1003,
+        "NoSuchMetalakeException",
+    )
+    assert api("admin", "DELETE", "/api/metalakes/none?force=true").json() == {"code": 0, "dropped": False}
+    updates = {"updates": [{"@type": "updateComment", "newComment": "x"}]}
+    below = "/api/metalakes/none/catalogs/c/schemas/s/tables/t"
+    for method, path, body in (
+        ("PUT", "/api/metalakes/none", updates),
+        ("PATCH", "/api/metalakes/none", {"inUse": False}),
+        ("GET", "/api/metalakes/none/catalogs", None),
+        ("GET", below, None),
+        ("GET", "/api/metalakes/none/users/ann", None),
+    ):
+        told = api("admin", method, path, body)
+        assert (told.status_code, told.json()["type"]) == (404, "NoSuchMetalakeException"), path
+    api("admin", "POST", "/api/metalakes", {"name": "there"})
+    for user in ("ann", "eve"):
+        for method in ("GET", "DELETE"):
+            answers = [api(user, method, f"/api/metalakes/{name}") for name in ("none", "there")]
+            assert [answer.status_code for answer in answers] == [403, 403]
+            assert answers[0].text.replace("none", "there") == answers[1].text
+
+
+def test_a_service_admin_who_is_in_no_metalake_of_that_name_enters_none(api: Api, people: People) -> None:
+    """Being told that nothing is there is no way into what is."""
+    api("admin", "POST", "/api/metalakes", {"name": "lake"})
+    people.join("ann")
+    done = api("admin", "PUT", "/api/metalakes/lake/owners/metalake/lake", {"name": "ann", "type": "user"})
+    assert done.status_code == 200
+    assert api("ann", "DELETE", "/api/metalakes/lake/users/admin").json()["removed"] is True
+    for method in ("GET", "DELETE"):
+        assert api("admin", method, "/api/metalakes/lake").status_code == 403
 
 
 def test_bad_requests_are_refused_in_gravitinos_words(api: Api) -> None:

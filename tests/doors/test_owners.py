@@ -42,11 +42,13 @@ def test_an_object_without_owner_has_no_owner_member(api: Api) -> None:
     assert done(api("admin", "GET", f"{OWNERS}/catalog/cat")) == {"code": 0}
 
 
-def test_a_schema_owner_needs_use_of_the_catalog_to_pass_it_on(api: Api) -> None:
+def test_an_owner_passes_on_what_they_own_without_use_of_the_way_there(api: Api) -> None:
     done(api("admin", "PUT", f"{OWNERS}/schema/cat.s", {"name": "bob", "type": "user"}))
-    assert refused(api("bob", "PUT", f"{OWNERS}/schema/cat.s", {"name": "ann", "type": "user"}))
-    give(api, "bob", "use", securable("catalog", "cat", "use_catalog"))
+    give(api, "bob", "shut", securable("catalog", "cat", "!use_catalog", "!use_schema"))
+    assert refused(api("bob", "GET", f"{LAKE}/catalogs/cat/schemas/s")), "owning opens no way"
+    assert refused(api("bob", "PUT", f"{OWNERS}/catalog/cat", {"name": "bob", "type": "user"}))
     done(api("bob", "PUT", f"{OWNERS}/schema/cat.s", {"name": "ann", "type": "user"}))
+    assert refused(api("bob", "PUT", f"{OWNERS}/schema/cat.s", {"name": "bob", "type": "user"}))
 
 
 def test_a_group_owns_for_its_members(api: Api) -> None:

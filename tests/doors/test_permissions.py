@@ -114,13 +114,20 @@ def test_the_owner_of_an_object_grants_on_it(api: Api) -> None:
 
 
 def test_a_missing_object_looks_forbidden_to_who_could_not_grant_on_it(api: Api) -> None:
-    give(api, "ann", "scoped", securable("catalog", "cat", "manage_grants", "use_catalog"))
-    there = change(api, "ann", "grant", "table", "cat.s.t", "select_table")
-    assert refused(there), "without use of the schema a table is out of reach, there or not"
-    assert failed(change(api, "admin", "grant", "table", "cat.s.t", "select_table")) == (
-        404,
-        "NoSuchMetadataObjectException",
+    give(
+        api,
+        "ann",
+        "scoped",
+        securable("schema", "cat.s", "use_schema"),
+        securable("catalog", "cat", "use_catalog"),
     )
+    give(api, "bob", "granting", securable("catalog", "cat", "manage_grants"))
+    assert refused(change(api, "ann", "grant", "table", "cat.s.t", "select_table"))
+    for user in ("admin", "bob"):
+        assert failed(change(api, user, "grant", "table", "cat.s.t", "select_table")) == (
+            404,
+            "NoSuchMetadataObjectException",
+        )
     assert failed(change(api, "admin", "grant", "catalog", "cat", "use_catalog", role="none")) == (
         404,
         "NoSuchRoleException",

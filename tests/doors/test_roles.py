@@ -36,16 +36,31 @@ def test_a_role_is_created_read_and_deleted(api: Api) -> None:
     assert failed(api("admin", "GET", f"{ROLES}/reader")) == (404, "NoSuchRoleException")
 
 
-def test_privileges_are_read_in_any_case_and_by_their_former_names(api: Api) -> None:
-    body = {
-        "fullName": "lake",
-        "type": "METALAKE",
-        "privileges": [{"name": "CREATE_MODEL", "condition": "ALLOW"}],
-    }
-    told = done(create(api, "r", body))["role"]["securableObjects"]
-    assert told == [securable("metalake", "lake", "register_model")]
+def test_privileges_are_read_in_any_case_and_answered_under_the_name_they_were_given(api: Api) -> None:
+    for role, name in enumerate(
+        ("CREATE_MODEL", "REGISTER_MODEL", "CREATE_MODEL_VERSION", "LINK_MODEL_VERSION", "!CREATE_MODEL")
+    ):
+        said = securable("metalake", "lake", name.lower())
+        condition = "DENY" if name.startswith("!") else "ALLOW"
+        body = {
+            "fullName": "lake",
+            "type": "METALAKE",
+            "privileges": [{"name": name.strip("!"), "condition": condition}],
+        }
+        assert done(create(api, f"r{role}", body))["role"]["securableObjects"] == [said]
+        assert done(api("admin", "GET", f"{ROLES}/r{role}"))["role"]["securableObjects"] == [said]
     both = securable("metalake", "lake", "create_model", "register_model")
-    assert failed(create(api, "r2", both)) == (400, "IllegalPrivilegeException")
+    assert failed(create(api, "both", both)) == (400, "IllegalPrivilegeException")
+
+
+@pytest.mark.parametrize(
+    ("given", "taken"), [("create_model", "register_model"), ("register_model", "create_model")]
+)
+def test_a_privilege_taken_away_is_gone_under_every_name(api: Api, given: str, taken: str) -> None:
+    done(create(api, "r", securable("metalake", "lake", given, "create_tag")))
+    path = f"{LAKE}/permissions/roles/r/metalake/lake/revoke"
+    told = done(api("admin", "PUT", path, {"privileges": securable("metalake", "lake", taken)["privileges"]}))
+    assert told["role"]["securableObjects"] == [securable("metalake", "lake", "create_tag")]
 
 
 @pytest.mark.parametrize(

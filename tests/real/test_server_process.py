@@ -57,8 +57,32 @@ def test_development_mode_does_not_answer_through_a_proxy_or_another_name(tmp_pa
             {"Forwarded": "for=127.0.0.1"},
             {"Host": "evil.example"},
             {"Host": "127.0.0.1.evil.example:8090"},
+            {"Origin": "https://evil.example"},
+            {"Origin": "http://localhost.evil.example:8090"},
+            {"Origin": "null"},
         ):
-            assert server.ask("ann", "GET", "/api/metalakes", headers=headers).status_code == 403
+            for user in ("ann", None):
+                assert server.ask(user, "GET", "/api/metalakes", headers=headers).status_code == 403
+        own = {"Origin": server.url}
+        assert server.ask("ann", "GET", "/api/metalakes", headers=own).status_code == 200
+
+
+def test_in_development_mode_who_does_not_say_who_they_are_is_anonymous(tmp_path: Path) -> None:
+    with running(tmp_path, "--dev") as server:
+        assert server.ask(None, "GET", "/api/authn/me").json() == {"code": 0, "principal": "anonymous"}
+        for refused in ({"Authorization": ""}, {"Authorization": "Basic"}, {"Authorization": "Basic %%"}):
+            assert server.ask(None, "GET", "/api/authn/me", headers=refused).status_code == 401
+        assert server.ask(None, "POST", "/api/metalakes", {"name": "sea"}).status_code == 403
+        assert server.ask(None, "GET", "/metrics").status_code == 403
+        server.must("admin", "POST", "/api/metalakes", {"name": "lake"})
+        assert server.ask(None, "GET", "/api/metalakes/lake").status_code == 403, "nobody until added"
+        server.must("admin", "POST", "/api/metalakes/lake/users", {"name": "anonymous"})
+        assert server.ask(None, "GET", "/api/metalakes/lake").status_code == 200
+        assert server.ask(None, "POST", "/api/metalakes/lake/users", {"name": "x"}).status_code == 403
+        large = {"name": "x", "comment": "y" * 70_000}
+        small = server.ask(None, "POST", "/api/metalakes/lake/tags", large)
+        assert (small.status_code, "65536" in small.text) == (400, True)
+        assert server.ask("admin", "POST", "/api/metalakes/lake/tags", large).status_code == 200
 
 
 def test_a_client_that_offers_another_protocol_is_answered_in_this_one(tmp_path: Path) -> None:

@@ -100,12 +100,15 @@ class Stand(ABC):
 
 
 _OPS = {
-    "table.read": Op.LOAD_TABLE,
+    "table.read": Op.READ_TABLE,
     "table.insert": Op.ALTER_TABLE,
     "table.update": Op.ALTER_TABLE,
     "table.delete": Op.ALTER_TABLE,
     "table.alter": Op.ALTER_TABLE,
+    "table.manage_grants": Op.GRANT_PRIVILEGE,
     "view.read": Op.LOAD_VIEW,
+    "view.manage_grants": Op.GRANT_PRIVILEGE,
+    "schema.manage_grants": Op.GRANT_PRIVILEGE,
     "schema.create_table": Op.CREATE_TABLE,
     "schema.create_view": Op.CREATE_VIEW,
     "schema.register_function": Op.REGISTER_FUNCTION,

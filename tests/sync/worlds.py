@@ -36,14 +36,14 @@ PEOPLE: frozenset[Fact] = frozenset(Known(p) for p in (*USERS, *GROUPS))
 
 _ON_CONTAINERS = (
     "USE_CATALOG", "USE_SCHEMA", "SELECT_TABLE", "MODIFY_TABLE", "SELECT_VIEW", "CREATE_TABLE", "CREATE_VIEW",
-    "REGISTER_FUNCTION",
+    "REGISTER_FUNCTION", "MANAGE_GRANTS",
 )  # fmt: skip
 _BY_TYPE: dict[ObjectType, tuple[str, ...]] = {
     _T.METALAKE: _ON_CONTAINERS,
     _T.CATALOG: _ON_CONTAINERS,
     _T.SCHEMA: tuple(word for word in _ON_CONTAINERS if word != "USE_CATALOG"),
-    _T.TABLE: ("SELECT_TABLE", "MODIFY_TABLE"),
-    _T.VIEW: ("SELECT_VIEW",),
+    _T.TABLE: ("SELECT_TABLE", "MODIFY_TABLE", "MANAGE_GRANTS"),
+    _T.VIEW: ("SELECT_VIEW", "MANAGE_GRANTS"),
     _T.COLUMN: ("SELECT_TABLE",),
 }
 _OPAQUE: dict[ObjectType, tuple[str, ...]] = {

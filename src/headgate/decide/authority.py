@@ -16,7 +16,7 @@ from headgate.model import changes as c
 from headgate.model.errors import Forbidden
 from headgate.model.objects import SCHEMA_SEPARATOR, ObjectRef, ObjectType, clip
 from headgate.model.principals import Attributes, Identity, PrincipalKind
-from headgate.model.privileges import Masks
+from headgate.model.privileges import Masks, current_bits
 
 _OWNS: Final = {
     ObjectType.METALAKE: int(Fact.OWNS_METALAKE),
@@ -494,5 +494,6 @@ def _shared(allow: int, deny: int) -> Masks:
     if found is None:
         if len(_masks) > 100_000:
             _masks.clear()
-        found = _masks[key] = Masks(allow, deny)
+        # INVARIANT: no decision depends on the name that a privilege was given under.
+        found = _masks[key] = Masks(current_bits(allow), current_bits(deny))
     return found

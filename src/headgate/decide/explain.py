@@ -149,10 +149,6 @@ _ASKS = {
     Fact.MEMBER: "user of the metalake",
     Fact.SERVICE_ADMIN: "service admin",
     Fact.SELF: "about oneself, one's group or a role one holds",
-    Fact.CATALOG_NOT_DENIED: "use_catalog denied nowhere",
-    Fact.IN_SCHEMA: "the object lies in a schema",
-    Fact.IN_CATALOG: "the object is a schema of a catalog",
-    Fact.ON_TOP: "the object needs no use of a parent",
 }
 
 _OWNED = {
@@ -170,12 +166,6 @@ def _fact_sources(
         return tuple(_owners(authority, caller, node, fact))
     if fact is Fact.MEMBER and not held:
         return (f"user '{caller.identity.user}' is not an enabled user of this metalake",)
-    if fact is Fact.CATALOG_NOT_DENIED and not held:
-        return tuple(
-            str(s)
-            for s in sources(authority, caller, node, Privilege.USE_CATALOG)
-            if s.condition is Condition.DENY
-        )
     return ()
 
 

@@ -11,6 +11,7 @@ import msgspec
 
 from headgate.decide.requirements import Fact, Requirement, all_of, any_of, has, is_, masks
 from headgate.model.objects import ObjectType
+from headgate.model.privileges import READING
 from headgate.model.privileges import Privilege as P
 
 _T = ObjectType
@@ -50,9 +51,18 @@ def _in_schema(leaf: Requirement) -> Requirement:
     return any_of(_TOP, _SCHEMA_OWNER, all_of(_USE, leaf))
 
 
-def _listed(*privileges: P) -> Requirement:
-    """An entry of a list is shown to owners of any level and to those who may read or write it."""
-    return any_of(_TOP, is_(Fact.OWNS_SCHEMA, Fact.OWNS_OBJECT), has(*privileges))
+def _read(type: ObjectType) -> Requirement:
+    """Who reads a leaf: its owner, and whoever has a privilege that includes reading it.
+
+    INVARIANT: the only definition. Loading, planning, credentials, statistics and lists all rest on it, so no door
+    refuses or gives what another does not.
+    """
+    return any_of(_OWN, has(*READING[type]))
+
+
+def _listed(type: ObjectType) -> Requirement:
+    """An entry of a list is shown to owners of any level and to those who may read it."""
+    return any_of(_TOP, is_(Fact.OWNS_SCHEMA), _read(type))
 
 
 _LOAD_CATALOG = any_of(has(P.USE_CATALOG), _TOP)
@@ -65,20 +75,9 @@ _JOB = any_of(_METALAKE, _OWN)
 _USERS = any_of(_METALAKE, has(P.MANAGE_USERS))
 _GROUPS = any_of(_METALAKE, has(P.MANAGE_GROUPS))
 
-_REACH_PARENTS = any_of(
-    is_(Fact.ON_TOP),
-    all_of(is_(Fact.IN_CATALOG), has(P.USE_CATALOG)),
-    all_of(is_(Fact.IN_SCHEMA), has(P.USE_SCHEMA), is_(Fact.CATALOG_NOT_DENIED)),
-)
-"""Usage of the parents of the object: none above a catalog, the catalog's of a schema, the schema's of a leaf."""
-
-_SET_OWNER = any_of(
-    _METALAKE,
-    is_(Fact.OWNS_CATALOG),
-    all_of(is_(Fact.OWNS_SCHEMA), has(P.USE_CATALOG)),
-    all_of(_OWN, _REACH_PARENTS),
-)
-_MANAGE_GRANTS = any_of(all_of(has(P.MANAGE_GRANTS), _REACH_PARENTS), _SET_OWNER)
+_OWNER = is_(Fact.OWNS_METALAKE, Fact.OWNS_CATALOG, Fact.OWNS_SCHEMA, Fact.OWNS_OBJECT)
+"""Owns the object or something that contains it. No USE of the parents is asked: to govern is not to enter."""
+_MANAGE_GRANTS = any_of(has(P.MANAGE_GRANTS), _OWNER)
 
 
 class Op(enum.Enum):
@@ -116,55 +115,53 @@ class Op(enum.Enum):
     DROP_SCHEMA = Operation(_T.SCHEMA, any_of(_TOP, _SCHEMA_OWNER), whole=True)
 
     # tables and partitions
-    LIST_TABLES = Operation(_T.SCHEMA, _LOAD_SCHEMA, shows=_listed(P.SELECT_TABLE, P.MODIFY_TABLE))
+    LIST_TABLES = Operation(_T.SCHEMA, _LOAD_SCHEMA, shows=_listed(_T.TABLE))
     CREATE_TABLE = Operation(_T.SCHEMA, _in_schema(has(P.CREATE_TABLE)))
-    LOAD_TABLE = Operation(_T.TABLE, _in_schema(any_of(_OWN, has(P.SELECT_TABLE, P.MODIFY_TABLE))))
-    READ_TABLE = Operation(_T.TABLE, _in_schema(any_of(_OWN, has(P.SELECT_TABLE))))
+    LOAD_TABLE = Operation(_T.TABLE, _in_schema(_read(_T.TABLE)))
+    READ_TABLE = Operation(_T.TABLE, _in_schema(_read(_T.TABLE)))
     ALTER_TABLE = Operation(_T.TABLE, _in_schema(any_of(_OWN, has(P.MODIFY_TABLE))), whole=True)
     DROP_TABLE = Operation(_T.TABLE, _in_schema(_OWN), whole=True)
-    READ_PARTITIONS = Operation(_T.TABLE, _in_schema(any_of(_OWN, has(P.SELECT_TABLE, P.MODIFY_TABLE))))
+    READ_PARTITIONS = Operation(_T.TABLE, _in_schema(_read(_T.TABLE)))
     WRITE_PARTITIONS = Operation(_T.TABLE, _in_schema(any_of(_OWN, has(P.MODIFY_TABLE))), whole=True)
-    READ_STATISTICS = Operation(_T.TABLE, _in_schema(any_of(_OWN, has(P.SELECT_TABLE, P.MODIFY_TABLE))))
+    READ_STATISTICS = Operation(_T.TABLE, _in_schema(_read(_T.TABLE)))
     WRITE_STATISTICS = Operation(_T.TABLE, _in_schema(any_of(_OWN, has(P.MODIFY_TABLE))), whole=True)
 
     # views
-    LIST_VIEWS = Operation(_T.SCHEMA, _LOAD_SCHEMA, shows=_listed(P.SELECT_VIEW))
+    LIST_VIEWS = Operation(_T.SCHEMA, _LOAD_SCHEMA, shows=_listed(_T.VIEW))
     CREATE_VIEW = Operation(_T.SCHEMA, _in_schema(has(P.CREATE_VIEW)))
-    LOAD_VIEW = Operation(_T.VIEW, _in_schema(any_of(_OWN, has(P.SELECT_VIEW))))
+    LOAD_VIEW = Operation(_T.VIEW, _in_schema(_read(_T.VIEW)))
     ALTER_VIEW = Operation(_T.VIEW, _in_schema(_OWN))
     DROP_VIEW = Operation(_T.VIEW, _in_schema(_OWN))
 
     # functions
-    LIST_FUNCTIONS = Operation(_T.SCHEMA, _LOAD_SCHEMA, shows=_listed(P.EXECUTE_FUNCTION, P.MODIFY_FUNCTION))
+    LIST_FUNCTIONS = Operation(_T.SCHEMA, _LOAD_SCHEMA, shows=_listed(_T.FUNCTION))
     REGISTER_FUNCTION = Operation(_T.SCHEMA, _in_schema(has(P.REGISTER_FUNCTION)))
-    LOAD_FUNCTION = Operation(
-        _T.FUNCTION, _in_schema(any_of(_OWN, has(P.EXECUTE_FUNCTION, P.MODIFY_FUNCTION)))
-    )
+    LOAD_FUNCTION = Operation(_T.FUNCTION, _in_schema(_read(_T.FUNCTION)))
     ALTER_FUNCTION = Operation(_T.FUNCTION, _in_schema(any_of(_OWN, has(P.MODIFY_FUNCTION))))
     DROP_FUNCTION = Operation(_T.FUNCTION, _in_schema(_OWN))
 
     # filesets
-    LIST_FILESETS = Operation(_T.SCHEMA, _LOAD_SCHEMA, shows=_listed(P.READ_FILESET, P.WRITE_FILESET))
+    LIST_FILESETS = Operation(_T.SCHEMA, _LOAD_SCHEMA, shows=_listed(_T.FILESET))
     CREATE_FILESET = Operation(_T.SCHEMA, _in_schema(has(P.CREATE_FILESET)))
-    LOAD_FILESET = Operation(_T.FILESET, _in_schema(any_of(_OWN, has(P.READ_FILESET, P.WRITE_FILESET))))
+    LOAD_FILESET = Operation(_T.FILESET, _in_schema(_read(_T.FILESET)))
     ALTER_FILESET = Operation(_T.FILESET, _in_schema(any_of(_OWN, has(P.WRITE_FILESET))))
     DROP_FILESET = Operation(_T.FILESET, _in_schema(_OWN))
-    LIST_FILES = Operation(_T.FILESET, _in_schema(any_of(_OWN, has(P.READ_FILESET, P.WRITE_FILESET))))
+    LIST_FILES = Operation(_T.FILESET, _in_schema(_read(_T.FILESET)))
 
     # topics
-    LIST_TOPICS = Operation(_T.SCHEMA, _LOAD_SCHEMA, shows=_listed(P.CONSUME_TOPIC, P.PRODUCE_TOPIC))
+    LIST_TOPICS = Operation(_T.SCHEMA, _LOAD_SCHEMA, shows=_listed(_T.TOPIC))
     CREATE_TOPIC = Operation(_T.SCHEMA, _in_schema(has(P.CREATE_TOPIC)))
-    LOAD_TOPIC = Operation(_T.TOPIC, _in_schema(any_of(_OWN, has(P.CONSUME_TOPIC, P.PRODUCE_TOPIC))))
+    LOAD_TOPIC = Operation(_T.TOPIC, _in_schema(_read(_T.TOPIC)))
     ALTER_TOPIC = Operation(_T.TOPIC, _in_schema(any_of(_OWN, has(P.PRODUCE_TOPIC))))
     DROP_TOPIC = Operation(_T.TOPIC, _in_schema(_OWN))
 
     # models and their versions
-    LIST_MODELS = Operation(_T.SCHEMA, _LOAD_SCHEMA, shows=_listed(P.USE_MODEL))
+    LIST_MODELS = Operation(_T.SCHEMA, _LOAD_SCHEMA, shows=_listed(_T.MODEL))
     REGISTER_MODEL = Operation(_T.SCHEMA, _in_schema(has(P.REGISTER_MODEL)))
-    LOAD_MODEL = Operation(_T.MODEL, _in_schema(any_of(_OWN, has(P.USE_MODEL))))
+    LOAD_MODEL = Operation(_T.MODEL, _in_schema(_read(_T.MODEL)))
     ALTER_MODEL = Operation(_T.MODEL, _in_schema(_OWN))
     DROP_MODEL = Operation(_T.MODEL, _in_schema(_OWN))
-    READ_MODEL_VERSIONS = Operation(_T.MODEL, _in_schema(any_of(_OWN, has(P.USE_MODEL))))
+    READ_MODEL_VERSIONS = Operation(_T.MODEL, _in_schema(_read(_T.MODEL)))
     LINK_MODEL_VERSION = Operation(
         _T.MODEL, _in_schema(any_of(_OWN, all_of(has(P.USE_MODEL), has(P.LINK_MODEL_VERSION))))
     )
@@ -196,7 +193,7 @@ class Op(enum.Enum):
     OVERRIDE_ROLE = Operation(_T.METALAKE, any_of(_METALAKE, has(P.MANAGE_GRANTS)))
     GRANT_PRIVILEGE = Operation(_T.METALAKE, _MANAGE_GRANTS)
     REVOKE_PRIVILEGE = Operation(_T.METALAKE, _MANAGE_GRANTS)
-    SET_OWNER = Operation(_T.METALAKE, _SET_OWNER)
+    SET_OWNER = Operation(_T.METALAKE, _OWNER)
     LIST_OBJECT_ROLES = Operation(_T.METALAKE, _MEMBER, shows=any_of(_METALAKE, _OWN, _SELF))
 
     # tags and policies
@@ -270,7 +267,7 @@ OPERATIONS: Final[dict[Op, Operation]] = {op: _compile(op) for op in Op}
 
 _PRIVILEGES: Final[dict[P, Operation]] = {
     privilege: Operation(
-        _T.METALAKE, (both := all_of(_MEMBER, has(privilege))), None, alternatives=masks(both)
+        _T.METALAKE, (both := all_of(_MEMBER, has(privilege.current))), None, alternatives=masks(both)
     )
     for privilege in P
 }

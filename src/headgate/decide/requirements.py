@@ -30,14 +30,6 @@ class Fact(enum.IntFlag):
     SERVICE_ADMIN = 1 << (_FIRST + 5)
     SELF = 1 << (_FIRST + 6)
     """Is the user, is in the group or holds the role that is asked about."""
-    CATALOG_NOT_DENIED = 1 << (_FIRST + 7)
-    """No role denies USE_CATALOG on the way."""
-    IN_SCHEMA = 1 << (_FIRST + 8)
-    """The object lies in a schema."""
-    IN_CATALOG = 1 << (_FIRST + 9)
-    """The object is a schema, directly in a catalog."""
-    ON_TOP = 1 << (_FIRST + 10)
-    """The object is a catalog, or lies beside the catalogs."""
 
 
 class Has(msgspec.Struct, frozen=True):

@@ -8,21 +8,11 @@ import msgspec
 from headgate.decide.authority import Authority, Caller, Node
 from headgate.decide.operations import OPERATIONS, Op
 from headgate.decide.requirements import Fact
-from headgate.model.objects import LEAVES, ObjectType
-from headgate.model.privileges import Privilege
+from headgate.model.objects import ObjectType
 
-_USE_CATALOG: Final = Privilege.USE_CATALOG.bit
-_CATALOG_NOT_DENIED: Final = int(Fact.CATALOG_NOT_DENIED)
 _SELF: Final = int(Fact.SELF)
 _MEMBER: Final = int(Fact.MEMBER)
 _SERVICE_ADMIN: Final = int(Fact.SERVICE_ADMIN)
-
-_PLACE: Final[dict[ObjectType, int]] = {
-    type: int(
-        Fact.IN_SCHEMA if type in LEAVES else Fact.IN_CATALOG if type is ObjectType.SCHEMA else Fact.ON_TOP
-    )
-    for type in ObjectType
-}
 
 
 class Verdict(msgspec.Struct, frozen=True):
@@ -52,11 +42,9 @@ def facts(authority: Authority, caller: Caller, node: Node) -> int:
             allowed_here, denied_here = level.effects(caller.roles, caller.inactive)
             allow |= allowed_here
             deny |= denied_here
-    if not deny & _USE_CATALOG:
-        known |= _CATALOG_NOT_DENIED
     if node.type is ObjectType.ROLE and node.id in caller.roles and node.id not in caller.possible:
         known |= _SELF
-    return known | _PLACE[node.type] | (allow & ~deny)
+    return known | (allow & ~deny)
 
 
 def satisfied(alternatives: tuple[int, ...], known: int) -> bool:

@@ -9,7 +9,7 @@ import msgspec
 
 from headgate import logs
 from headgate.doors.arrival import Receive
-from headgate.doors.authentication import Authentication, Scheme, SimpleScheme
+from headgate.doors.authentication import Authentication, Scheme, SimpleScheme, anonymous
 from headgate.doors.authentication.own import OwnTokenScheme
 from headgate.doors.authentication.simple import is_loopback
 from headgate.doors.gravitino import GravitinoDoor
@@ -42,7 +42,8 @@ def create(settings: Settings) -> Application:
     )
     metrics = Metrics()
     doors = with_document([GravitinoDoor(), IcebergDoor(), HeadgateDoor(), RootDoor(settings, metrics)])
-    server = Server(steward, Authentication(schemes(settings, steward)), doors, metrics=metrics)
+    authentication = Authentication(schemes(settings, steward), anonymous if settings.dev else None)
+    server = Server(steward, authentication, doors, metrics=metrics)
     return LocalServer(server) if settings.dev else server
 
 
@@ -69,8 +70,8 @@ def from_environment() -> Application:
 class LocalServer:
     """A development server: answers only what was sent on this machine to this machine.
 
-    A proxy on this machine would make everyone look local, and a web page whose name was pointed at the loopback
-    address could speak from the browser of someone who is. Both show in the headers.
+    A proxy on this machine would make everyone look local. A web page of others could speak from the browser of
+    someone who is, to this address or to a name of its own that was pointed at it. All show in the headers.
     """
 
     def __init__(self, server: Server) -> None:
@@ -92,6 +93,9 @@ def _not_local(scope: Scope) -> str | None:
         return "a server in development mode does not answer through a proxy: start it without --dev"
     if any(not is_loopback(_without_port(host)) for host in hosts):
         return "a server in development mode answers to 127.0.0.1 and localhost only: start it without --dev"
+    origins = [value.decode("latin-1") for name, value in scope["headers"] if name == b"origin"]
+    if any(not is_loopback(_without_port(origin.partition("://")[2])) for origin in origins):
+        return "a server in development mode does not answer web pages of others: start it without --dev"
     return None
 
 

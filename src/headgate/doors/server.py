@@ -132,6 +132,8 @@ class Server:
             if route.requires is Open.ANYONE:
                 raise too_large(SMALL_BODY)
             identity = await run(self._threads, self.authentication.identify, headers, address)
+            if "authorization" not in headers:
+                raise too_large(SMALL_BODY)
             raw = await body.read(MAX_BODY)
             if raw is None:
                 raise too_large(MAX_BODY)

@@ -17,7 +17,7 @@ class Privilege(enum.Enum):
 
     CREATE_CATALOG = (0, (_M,))
     USE_CATALOG = (1, (_M, _C))
-    CREATE_SCHEMA = (2, (_M, _C, _S))
+    CREATE_SCHEMA = (2, (_M, _C))
     USE_SCHEMA = (3, (_M, _C, _S))
     CREATE_TABLE = (4, (_M, _C, _S))
     CREATE_TOPIC = (5, (_M, _C, _S))
@@ -60,6 +60,9 @@ class Privilege(enum.Enum):
     REGISTER_FUNCTION = (29, (_M, _C, _S))
     EXECUTE_FUNCTION = (30, (_M, _C, _S, ObjectType.FUNCTION))
     MODIFY_FUNCTION = (31, (_M, _C, _S, ObjectType.FUNCTION))
+    # Former names, which a role keeps as they were given.
+    CREATE_MODEL = (32, (_M, _C, _S))
+    CREATE_MODEL_VERSION = (33, (_M, _C, _S, ObjectType.MODEL))
 
     def __init__(self, position: int, bindable: tuple[ObjectType, ...]) -> None:
         self.bit: int = 1 << position
@@ -69,19 +72,44 @@ class Privilege(enum.Enum):
     def wire(self) -> str:
         return self.name.lower()
 
+    @property
+    def current(self) -> "Privilege":
+        """The privilege that is meant: another one only if this is a former name of it."""
+        return FORMER.get(self, self)
+
     @classmethod
     def parse(cls, text: str) -> "Privilege":
         """Read a privilege as clients write it: any case, former names included."""
-        name = text.upper()
         try:
-            return cls[FORMER_NAMES.get(name, name)]
+            return cls[text.upper()]
         except KeyError:
             raise IllegalPrivilege(
                 f"'{clip(text)}' is not a privilege", hint=f"use one of {', '.join(p.wire for p in cls)}"
             ) from None
 
 
-FORMER_NAMES: Final = {"CREATE_MODEL": "REGISTER_MODEL", "CREATE_MODEL_VERSION": "LINK_MODEL_VERSION"}
+FORMER: Final = {
+    Privilege.CREATE_MODEL: Privilege.REGISTER_MODEL,
+    Privilege.CREATE_MODEL_VERSION: Privilege.LINK_MODEL_VERSION,
+}
+CURRENT: Final = tuple(privilege for privilege in Privilege if privilege not in FORMER)
+
+
+def current_bits(mask: int) -> int:
+    """A mask of privileges by what they mean: former names count as the privileges they stand for."""
+    for former, privilege in FORMER.items():
+        if mask & former.bit:
+            mask = mask & ~former.bit | privilege.bit
+    return mask
+
+
+def bits_of_all_names(mask: int) -> int:
+    """A mask with each of its privileges under every name it has."""
+    mask = current_bits(mask)
+    for former, privilege in FORMER.items():
+        if mask & privilege.bit:
+            mask |= former.bit
+    return mask
 
 
 class Condition(enum.StrEnum):
@@ -137,11 +165,11 @@ def checked_grants(grants: Iterable[Grant], type: ObjectType) -> tuple[Grant, ..
     seen: set[Privilege] = set()
     kept = tuple(grants)
     for grant in kept:
-        if grant.privilege in seen:
+        if grant.privilege.current in seen:
             raise IllegalPrivilege(
                 f"privilege {grant.privilege.wire} is named twice for one object", hint="name it once"
             )
-        seen.add(grant.privilege)
+        seen.add(grant.privilege.current)
         if type not in grant.privilege.bindable:
             levels = ", ".join(sorted(grant.privilege.bindable))
             raise IllegalPrivilege(
@@ -149,6 +177,19 @@ def checked_grants(grants: Iterable[Grant], type: ObjectType) -> tuple[Grant, ..
             )
     return kept
 
+
+READING: Final[dict[ObjectType, tuple[Privilege, ...]]] = {
+    ObjectType.TABLE: (Privilege.SELECT_TABLE, Privilege.MODIFY_TABLE),
+    ObjectType.VIEW: (Privilege.SELECT_VIEW,),
+    ObjectType.TOPIC: (Privilege.CONSUME_TOPIC, Privilege.PRODUCE_TOPIC),
+    ObjectType.FILESET: (Privilege.READ_FILESET, Privilege.WRITE_FILESET),
+    ObjectType.MODEL: (Privilege.USE_MODEL,),
+    ObjectType.FUNCTION: (Privilege.EXECUTE_FUNCTION, Privilege.MODIFY_FUNCTION),
+}
+"""The privileges that read each kind of leaf: who may write one also reads it.
+
+Each stands by itself: a denial of SELECT_TABLE takes nothing from whoever is allowed MODIFY_TABLE, and the other way round.
+"""
 
 LEAF_OF: Final[dict[Privilege, ObjectType]] = {
     privilege: next(iter(leaf))
@@ -173,6 +214,7 @@ LEAF_OF.update(
         Privilege.CREATE_TOPIC: ObjectType.TOPIC,
         Privilege.CREATE_FILESET: ObjectType.FILESET,
         Privilege.REGISTER_MODEL: ObjectType.MODEL,
+        Privilege.CREATE_MODEL: ObjectType.MODEL,
         Privilege.CREATE_VIEW: ObjectType.VIEW,
         Privilege.REGISTER_FUNCTION: ObjectType.FUNCTION,
     }

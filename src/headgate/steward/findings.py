@@ -107,6 +107,9 @@ def examine(
     extra = int(Fact.SELF) if about is not None and concerns(authority, caller, about) else 0
     known = facts(authority, caller, node) | extra
     holds = satisfied(required(op).alternatives, known)
+    if not node.chain and op not in OUTSIDE:
+        # Who may create a metalake may know that it is not there.
+        holds = bool(known & Fact.SERVICE_ADMIN)
     return Finding(identity, op, ref, node, caller, authority, extra, exists, holds)
 
 

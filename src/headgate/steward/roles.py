@@ -15,7 +15,7 @@ from headgate.model.objects import (
     checked_name,
     clip,
 )
-from headgate.model.privileges import LEAF_OF, Grant, Masks, checked_grants
+from headgate.model.privileges import LEAF_OF, Grant, Masks, bits_of_all_names, checked_grants
 from headgate.steward.catalogs import catalog_type
 from headgate.steward.findings import examine
 from headgate.steward.kernel import Kernel
@@ -121,6 +121,9 @@ class Roles:
     def _change(self, permit: Permit, name: str, grants: Iterable[Grant], *, revoke: bool) -> Role:
         kept = _checked(grants, permit.ref)
         change = Masks.of(kept)
+        if revoke:
+            # A privilege that is taken away does not stay under a former name.
+            change = Masks(bits_of_all_names(change.allow), bits_of_all_names(change.deny))
         with self.kernel.change(permit) as tx:
             role = _present(tx, permit.node.metalake, name)
             if not revoke:
@@ -173,8 +176,9 @@ class Roles:
         )
 
     def _known(self, authority: Authority, permit: Permit, node: Node) -> bool:
+        """Whether the caller may load an object, or govern it: who grants on it may see what is granted there."""
         caller = authority.caller(permit.identity, node.metalake)
-        return allowed(authority, caller, LOADS[node.type], node)
+        return any(allowed(authority, caller, op, node) for op in (LOADS[node.type], Op.GRANT_PRIVILEGE))
 
 
 def _metalake(permit: Permit) -> ObjectRef:

@@ -114,7 +114,7 @@ class Vending:
     def scope_of(self, permit: Permit, adapter: IcebergCatalog, document: Document) -> Scope:
         """What the caller may touch of a table's files.
 
-        INVARIANT: the only place that says so, and nothing for who may not read: a writer needs to read what it commits to.
+        INVARIANT: the only place that says so, and nothing for who may not read.
         """
         if not _may(permit, Op.READ_TABLE):
             return NOTHING

@@ -8,7 +8,7 @@ lies below and is no access in itself.
 from typing import Final
 
 from headgate.model.objects import ObjectType
-from headgate.model.privileges import Privilege
+from headgate.model.privileges import CURRENT, READING, Privilege
 
 T = ObjectType
 
@@ -62,9 +62,8 @@ def of(type: ObjectType, *verbs: str) -> frozenset[str]:
 
 
 _LEAVES = (T.CATALOG, T.SCHEMA, T.TABLE, T.VIEW, T.TOPIC, T.FILESET, T.MODEL, T.FUNCTION)
-_WRITE = ("read", "insert", "update", "delete", "alter")
 
-_CANONICAL: Final[dict[Privilege, frozenset[str]]] = {
+_OWN: Final[dict[Privilege, frozenset[str]]] = {
     Privilege.CREATE_CATALOG: of(T.METALAKE, "create_catalog"),
     Privilege.USE_CATALOG: of(T.CATALOG, "use"),
     Privilege.CREATE_SCHEMA: of(T.CATALOG, "create_schema") | of(T.SCHEMA, "create_schema"),
@@ -72,13 +71,9 @@ _CANONICAL: Final[dict[Privilege, frozenset[str]]] = {
     Privilege.CREATE_TABLE: of(T.SCHEMA, "create_table"),
     Privilege.CREATE_TOPIC: of(T.SCHEMA, "create_topic"),
     Privilege.CREATE_FILESET: of(T.SCHEMA, "create_fileset"),
-    Privilege.SELECT_TABLE: of(T.TABLE, "read"),
-    Privilege.MODIFY_TABLE: of(T.TABLE, *_WRITE),
-    Privilege.CONSUME_TOPIC: of(T.TOPIC, "consume"),
-    Privilege.PRODUCE_TOPIC: of(T.TOPIC, "produce"),
-    Privilege.READ_FILESET: of(T.FILESET, "read"),
-    Privilege.WRITE_FILESET: of(T.FILESET, "read", "write"),
-    Privilege.USE_MODEL: of(T.MODEL, "use"),
+    Privilege.MODIFY_TABLE: of(T.TABLE, "insert", "update", "delete", "alter"),
+    Privilege.PRODUCE_TOPIC: of(T.TOPIC, "produce", "alter"),
+    Privilege.WRITE_FILESET: of(T.FILESET, "write", "alter"),
     Privilege.REGISTER_MODEL: of(T.SCHEMA, "register_model"),
     Privilege.LINK_MODEL_VERSION: of(T.MODEL, "link"),
     Privilege.MANAGE_USERS: of(T.METALAKE, "manage_users"),
@@ -95,11 +90,23 @@ _CANONICAL: Final[dict[Privilege, frozenset[str]]] = {
     Privilege.RUN_JOB: of(T.METALAKE, "run_job"),
     Privilege.USE_JOB_TEMPLATE: of(T.JOB_TEMPLATE, "use"),
     Privilege.CREATE_VIEW: of(T.SCHEMA, "create_view"),
-    Privilege.SELECT_VIEW: of(T.VIEW, "read"),
     Privilege.REGISTER_FUNCTION: of(T.SCHEMA, "register_function"),
     Privilege.EXECUTE_FUNCTION: of(T.FUNCTION, "execute"),
-    Privilege.MODIFY_FUNCTION: of(T.FUNCTION, "execute", "alter"),
+    Privilege.MODIFY_FUNCTION: of(T.FUNCTION, "alter"),
 }
+"""What each privilege gives besides reading."""
+
+_READ: Final = {T.TABLE: "read", T.VIEW: "read", T.TOPIC: "consume", T.FILESET: "read", T.MODEL: "use"}
+"""What reading a leaf is called. A function has none: who may alter one may load it, and not execute it."""
+
+
+def _gives(privilege: Privilege) -> frozenset[str]:
+    """INVARIANT: what reads a leaf here reads it at the decision point, and nothing else does."""
+    reads = (of(type, verb) for type, verb in _READ.items() if privilege in READING[type])
+    return _OWN.get(privilege, frozenset()).union(*reads)
+
+
+_CANONICAL: Final[dict[Privilege, frozenset[str]]] = {privilege: _gives(privilege) for privilege in CURRENT}
 
 _BELOW: Final[dict[ObjectType, frozenset[ObjectType]]] = {
     T.METALAKE: frozenset(T),

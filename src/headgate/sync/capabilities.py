@@ -27,6 +27,10 @@ FULL_GATES: Final = _gates((actions.USE_CATALOG, actions.USE_SCHEMA))
 CATALOG_GATE_ON_SCHEMAS: Final = _gates((actions.USE_CATALOG,))
 """As before, but creating in a schema does not need its use."""
 NO_GATES: Final[dict[str, tuple[str, ...]]] = {}
+_GRANTING: Final = {
+    action: () for all in actions.ACTIONS.values() for action in all if action.endswith(".manage_grants")
+}
+"""Who governs an object need not be let into what contains it."""
 
 
 class Semantics(msgspec.Struct, frozen=True):
@@ -55,7 +59,7 @@ class Semantics(msgspec.Struct, frozen=True):
 CANONICAL: Final = Semantics(
     natives=actions.CANONICAL,
     inherits=frozenset({_T.METALAKE, _T.CATALOG, _T.SCHEMA}),
-    gates=FULL_GATES,
+    gates={**FULL_GATES, **_GRANTING},
     owner_inherits=True,
     nested_schemas=True,
 )

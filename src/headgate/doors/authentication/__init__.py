@@ -5,6 +5,6 @@ Gravitino's `simple`, for development. Comes in: the request's headers and addre
 """
 
 from headgate.doors.authentication.schemes import Authentication, Proven, Scheme, checked_user
-from headgate.doors.authentication.simple import SimpleScheme
+from headgate.doors.authentication.simple import SimpleScheme, anonymous
 
-__all__ = ["Authentication", "Proven", "Scheme", "SimpleScheme", "checked_user"]
+__all__ = ["Authentication", "Proven", "Scheme", "SimpleScheme", "anonymous", "checked_user"]

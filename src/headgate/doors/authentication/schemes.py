@@ -1,6 +1,6 @@
 """What a scheme is, and how the request's credentials find theirs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from headgate.model.errors import Unauthenticated
@@ -29,13 +29,36 @@ class Scheme(Protocol):
 
 
 class Authentication:
-    """Tries its schemes in order; the first that knows the kind of credentials decides."""
+    """Tries its schemes in order; the first that knows the kind of credentials decides.
 
-    def __init__(self, schemes: Sequence[Scheme]) -> None:
+    `anonymous` says who calls without an Authorization header, by address; without it nobody does.
+    """
+
+    def __init__(
+        self, schemes: Sequence[Scheme], anonymous: Callable[[str | None], Proven | None] | None = None
+    ) -> None:
         self.schemes = schemes
+        self.anonymous = anonymous
 
     def identify(self, headers: Mapping[str, str], address: str | None) -> Identity:
-        scheme, _, credentials = headers.get("authorization", "").partition(" ")
+        found = self._proven(headers.get("authorization"), address)
+        return Identity(
+            found.user,
+            frozenset() if found.groups is None else found.groups,
+            ActiveRoles.parse(headers.get("x-gravitino-active-roles")),
+            address,
+            engine=headers.get("headgate-engine"),
+            purpose=headers.get("headgate-purpose"),
+            groups_known=found.groups is not None,
+            made=found.made,
+        )
+
+    def _proven(self, header: str | None, address: str | None) -> Proven:
+        if header is None and self.anonymous is not None:
+            nobody = self.anonymous(address)
+            if nobody is not None:
+                return nobody
+        scheme, _, credentials = (header or "").partition(" ")
         if not credentials:
             raise Unauthenticated(
                 "the request has no credentials", hint="send an Authorization header with a token"
@@ -43,16 +66,7 @@ class Authentication:
         for known in self.schemes:
             found = known.identify(scheme.lower(), credentials.strip(), address)
             if found is not None:
-                return Identity(
-                    found.user,
-                    frozenset() if found.groups is None else found.groups,
-                    ActiveRoles.parse(headers.get("x-gravitino-active-roles")),
-                    address,
-                    engine=headers.get("headgate-engine"),
-                    purpose=headers.get("headgate-purpose"),
-                    groups_known=found.groups is not None,
-                    made=found.made,
-                )
+                return found
         if scheme.lower() == "bearer":
             raise Unauthenticated(
                 "the token is neither one of this server nor of an issuer it trusts",

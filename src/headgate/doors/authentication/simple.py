@@ -25,6 +25,12 @@ class SimpleScheme:
         return Proven(checked_user(user), frozenset())
 
 
+def anonymous(address: str | None) -> Proven | None:
+    """The user `anonymous`, as in Gravitino, for requests of this machine that name nobody."""
+    here = address is not None and is_loopback(address)
+    return Proven("anonymous", frozenset()) if here else None
+
+
 def is_loopback(host: str) -> bool:
     """Whether an address, or the name of one, can only mean this machine."""
     if host.lower() == "localhost":

@@ -81,7 +81,14 @@ def set_metalake_in_use(call: Call) -> Any:
     return wire.ok()
 
 
-@routes.on("DELETE", "/{metalake}", Op.DROP_METALAKE, wire.metalake, query=("force",))
+@routes.on(
+    "DELETE",
+    "/{metalake}",
+    Op.DROP_METALAKE,
+    wire.metalake,
+    query=("force",),
+    absent=wire.ok(dropped=False),
+)
 def drop_metalake(call: Call) -> Any:
     """Drop a metalake."""
     call.steward.metalakes.drop(call.permit, force=call.flag("force"))

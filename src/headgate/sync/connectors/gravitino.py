@@ -13,7 +13,7 @@ import msgspec
 
 from headgate.model.errors import ConnectionFailed, HeadgateError, NotFound
 from headgate.model.objects import OWNABLE, ObjectRef, ObjectType
-from headgate.model.privileges import Condition, Privilege
+from headgate.model.privileges import FORMER, Condition, Privilege
 from headgate.sync.capabilities import Capabilities
 from headgate.sync.connectors.gravitino_policies import Policies
 from headgate.sync.connectors.gravitino_rest import NoRoute, Rest
@@ -133,7 +133,7 @@ class _Sight:
             ref = ObjectRef.parse(self.metalake, ObjectType.parse(object["type"]), object["fullName"])
             for said in object["privileges"]:
                 try:
-                    word = Privilege.parse(said["name"]).name
+                    word = Privilege.parse(said["name"]).current.name
                 except HeadgateError:
                     # A newer server knows privileges that are not known here: kept, and never pushed on.
                     word = said["name"].upper()
@@ -205,7 +205,8 @@ class _Hand:
                 self.rest("PUT", "permissions", f"{who.kind}s", who.name, word, json=roles)
             case Grant(holder, object, privilege, decision):
                 name = ObjectRef(self.metalake, object.type, object.path).full_name
-                said = {"privileges": [{"name": privilege.lower(), "condition": decision.value}]}
+                names = [privilege] if holds else _names(privilege)
+                said = {"privileges": [{"name": n.lower(), "condition": decision.value} for n in names]}
                 at = ("permissions", "roles", holder.name, object.type.value, name, word)
                 self.rest("PUT", *at, json=said)
             case Owner(object, principal):
@@ -228,6 +229,11 @@ class _Hand:
             if principal.kind is Kind.ROLE:
                 body |= {"properties": {}, "securableObjects": []}
             self.rest("POST", kinds, json=body)
+
+
+def _names(privilege: str) -> list[str]:
+    """A privilege under every name that a role may have it by."""
+    return [privilege, *(former.name for former, current in FORMER.items() if current.name == privilege)]
 
 
 def _log(entry: dict[str, Any]) -> ChangeLog:

@@ -15,7 +15,7 @@ from headgate.model import changes as c
 from headgate.model.errors import HeadgateError, NotFound
 from headgate.model.objects import OWNABLE, SCHEMA_SEPARATOR, ObjectType
 from headgate.model.principals import PrincipalKind
-from headgate.model.privileges import Condition, Masks, Privilege
+from headgate.model.privileges import Condition, Masks, Privilege, bits_of_all_names, current_bits
 from headgate.store import Store, access, labels, objects, policies
 from headgate.store.database import Read, Write
 from headgate.store.snapshot import everything
@@ -258,6 +258,7 @@ class _Sight:
 def _granted(allow: int, deny: int) -> tuple[tuple[str, Condition], ...]:
     """The privileges in two masks. Many grants are alike, and to take a mask apart is dear."""
     # Of a privilege that is both allowed and denied only the denial has an effect.
+    allow, deny = current_bits(allow), current_bits(deny)
     grants = Masks(allow & ~deny, deny).grants
     return tuple((grant.privilege.name, grant.condition) for grant in grants)
 
@@ -320,8 +321,8 @@ class _Hand:
             grant = change.fact
             assert isinstance(grant, Grant)
             bit = Privilege.parse(grant.privilege).bit
-            before = wanted.get(at) or now.get(at) or Masks()
-            allow, deny = before.allow & ~bit, before.deny & ~bit
+            before, names = wanted.get(at) or now.get(at) or Masks(), bits_of_all_names(bit)
+            allow, deny = before.allow & ~names, before.deny & ~names
             if change.after is not None:
                 allow |= bit if grant.decision is Condition.ALLOW else 0
                 deny |= bit if grant.decision is Condition.DENY else 0
