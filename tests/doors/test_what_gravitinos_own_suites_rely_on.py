@@ -79,8 +79,12 @@ def test_people_and_roles_may_be_named_with_signs_and_policies_find_them(api: Ap
         ".",
         "..",
         "a//b",
-    ]
-    + ["<b>", "{a}", "x" * 129, "/a", ":a"],
+        "<b>",
+        "{a}",
+        "x" * 129,
+        "/a",
+        ":a",
+    ],
 )
 def test_no_name_of_people_widens_a_pattern_opens_an_option_or_leaves_its_path(api: Api, bad: str) -> None:
     for place in ("users", "groups", "roles"):

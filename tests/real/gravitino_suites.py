@@ -75,7 +75,7 @@ def comments(admin: GravitinoAdminClient, client: GravitinoClient, table: NameId
     files.as_schemas().create_schema("s", "", {})
     fileset = NameIdentifier.of("s", "f")
     sets = files.as_fileset_catalog()
-    sets.create_fileset(fileset, Fileset.Type.MANAGED, "a comment", None, {})
+    sets.create_fileset(fileset, "a comment", Fileset.Type.MANAGED, None, {})
     altered = lambda: sets.alter_fileset(fileset, FilesetChange.update_comment(None)).comment()
     tell("fileset comment", lambda: [altered(), sets.load_fileset(fileset).comment()])
     models = client.create_catalog("models", Catalog.Type.MODEL, "model", "models", {})
