@@ -101,7 +101,7 @@ def test_secrets_are_kept_but_never_told(api: Api, steward: Steward) -> None:
     secrets = {
         "s3-access-key-id": "hush-1",
         "s3-secret-access-key": "hush-2",
-        "jdbc-password": "hush-3",
+        "db-password": "hush-3",
         "oauth2.credential": "hush-4",
         "token": "hush-5",
         "private_key": "hush-6",
@@ -127,7 +127,7 @@ def test_secrets_are_kept_but_never_told(api: Api, steward: Steward) -> None:
     assert node is not None
     with steward.kernel.store.read() as read:
         record = objects.present(read, node.id)
-    assert record.properties["jdbc-password"] == "hush-3"
+    assert record.properties["db-password"] == "hush-3"
     assert "hush" not in repr(record)
 
 

@@ -84,3 +84,46 @@ def test_every_access_control_call_of_the_client_is_understood_both_ways(
         "no owner": None,
         "remove user": [True, False],
     }
+
+
+def test_what_gravitinos_own_suites_rely_on_holds_with_its_client(
+    gravitino_python: Path, server: str, tmp_path: Path
+) -> None:
+    assert dict(run(gravitino_python, "gravitino_suites.py", server, tmp_path)) == {
+        "properties of a new table": {"k": "v"},
+        "properties of a table": ["current-snapshot-id", "format-version", "k", "location", "provider"],
+        "user": ["user1#123", "user1#123"],
+        "group": ["group1#123", "group1#123"],
+        "role": ["role#123", "role#123"],
+        "user holds": ["role#123"],
+        "group holds": ["role#123"],
+        "privilege": "role#123",
+        "owner": "user1#123",
+        "user gone": [True, False],
+        "group gone": True,
+        "role gone": [True, []],
+        "metalake comment": [None, None],
+        "catalog comment": None,
+        "table comment": None,
+        "tag comment": None,
+        "fileset comment": [None, None],
+        "model comment": None,
+        "tags added": ["t"],
+        "tags removed": ["t"],
+        "tags left": [],
+        "statistic": None,
+        "statistic of ours": "IllegalStatisticNameException",
+        "statistics": ["custom-k"],
+        "privilege of another type on nothing": "IllegalPrivilegeException",
+        "privilege on nothing": "NoSuchMetadataObjectException",
+        "schema missing": "NoSuchSchemaException",
+        # The client calls everything above a schema that is not in use a catalog.
+        "schema missing while not in use": "CatalogNotInUseException",
+        "nested": "A:B:C",
+        "nested again": "SchemaAlreadyExistsException",
+        "parents": [None, None, "deep"],
+        "listed": [["A", "s"], ["A:B"], ["A:B:C"]],
+        "owners": ["admin", "admin", "admin"],
+        "job runs": "NoSuchJobTemplateException",
+        "unread": "IllegalArgumentException",
+    }

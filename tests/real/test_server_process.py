@@ -174,7 +174,7 @@ def test_the_logs_hold_no_secret(tmp_path: Path) -> None:
         made = server.must("admin", "POST", "/api/headgate/tokens", {"user": "ann"})["text"]
         secrets.append(made[20:])
         server.must("admin", "POST", "/api/metalakes", {"name": "lake"})
-        properties = {"s3-secret-access-key": "catalog-secret-77", "jdbc-password": "catalog-secret-77"}
+        properties = {"s3-secret-access-key": "catalog-secret-77", "db-password": "catalog-secret-77"}
         for provider in ("lakehouse-iceberg", "jdbc-postgresql", "nothing"):
             body = {"name": "c", "type": "relational", "provider": provider, "properties": properties}
             for path in ("/api/metalakes/lake/catalogs", "/api/metalakes/lake/catalogs/testConnection"):

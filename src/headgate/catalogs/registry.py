@@ -2,7 +2,7 @@
 
 import threading
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final
 
 import msgspec
@@ -19,6 +19,7 @@ from headgate.model.objects import CatalogType, clip
 from headgate.store import Store
 
 BACKEND: Final = "catalog-backend"
+_ICEBERG, _NATIVE = "lakehouse-iceberg", "native"
 
 _MOST_REMOTE: Final = 200
 
@@ -47,6 +48,12 @@ def new_folder(metalake: str, name: str) -> str:
     return f"{segment(metalake)}/{segment(name)}-{uuid.uuid4().hex[:12]}"
 
 
+def kind_of(provider: str, properties: Mapping[str, str]) -> str:
+    """What the properties of a catalog are listed under, as `Provider.kind`."""
+    backend = properties.get(BACKEND, "").lower() or _NATIVE if provider == _ICEBERG else ""
+    return " ".join(word for word in (provider, backend, "catalog") if word)
+
+
 class Provider(msgspec.Struct, frozen=True):
     """A kind of catalog that is built. `backend` tells apart several systems behind one provider; "" if there is one."""
 
@@ -56,6 +63,10 @@ class Provider(msgspec.Struct, frozen=True):
     open: Callable[[CatalogDefinition], Catalog]
     fixed: frozenset[str] = frozenset()
     """Properties that may not change once the catalog is made, because tables already rest on them."""
+
+    @property
+    def kind(self) -> str:
+        return kind_of(self.name, {BACKEND: self.backend})
 
     def __str__(self) -> str:
         backend = f" with {BACKEND}={self.backend}" if self.backend else ""
@@ -81,14 +92,14 @@ class Registry:
         self.providers = (
             Provider(
                 CatalogType.RELATIONAL,
-                "lakehouse-iceberg",
-                "native",
+                _ICEBERG,
+                _NATIVE,
                 native,
                 frozenset({BACKEND, "warehouse"}),
             ),
             Provider(
                 CatalogType.RELATIONAL,
-                "lakehouse-iceberg",
+                _ICEBERG,
                 "rest",
                 self._rest,
                 frozenset({BACKEND, "uri", "warehouse"}),
@@ -149,7 +160,7 @@ class Registry:
         for place in more_places(properties):
             self.openings.check_place("property 'allowed-locations'", place)
         provider = self.provider(definition.type, definition.provider, properties)
-        if provider.backend == "native" and properties.get("warehouse"):
+        if provider.backend == _NATIVE and properties.get("warehouse"):
             self.openings.check_place("property 'warehouse'", checked_warehouse(properties["warehouse"]))
 
     def open(self, definition: CatalogDefinition) -> Catalog:

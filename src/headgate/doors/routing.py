@@ -106,6 +106,8 @@ class Route(msgspec.Struct, frozen=True):
     query: tuple[str, ...] = ()
     absent: Any = None
     """The answer when the object itself is not there, for operations that take that as done; or what finds one."""
+    sound: Callable[[Call], None] | None = None
+    """Refuses a body that makes no sense for such an object, before the object is told to be missing."""
     about: About | None = None
     """The user or group that is asked about, so that people may ask about themselves."""
     missing: str | None = None
@@ -141,6 +143,7 @@ class Routes:
         body: Any = None,
         query: Iterable[str] = (),
         absent: Any = None,
+        sound: Callable[[Call], None] | None = None,
         about: About | None = None,
         missing: str | None = None,
         versions: tuple[int, ...] = (1,),
@@ -161,6 +164,7 @@ class Routes:
                     body,
                     tuple(query),
                     absent,
+                    sound,
                     about,
                     "metadata-object" if isinstance(requires, dict) else missing,
                     versions,
@@ -278,6 +282,9 @@ def perform(route: Route, call: Call) -> Any:
                 answer = route.absent(call) if callable(route.absent) else route.absent
                 if answer is not None:
                     return answer
+            if route.sound is not None:
+                call.body = read_body(call.raw, route.body)
+                route.sound(call)
             if route.missing is None:
                 raise
             raise NotFound(missing.message, hint=missing.hint, about=route.missing) from None

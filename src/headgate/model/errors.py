@@ -43,6 +43,10 @@ class IllegalObject(IllegalArgument):
     """An object that was named in a role does not exist or cannot be named there."""
 
 
+class IllegalStatisticName(IllegalArgument):
+    """A statistic has a name that clients may not write."""
+
+
 class Unauthenticated(HeadgateError):
     """The caller did not prove who they are."""
 

@@ -174,18 +174,34 @@ def checked_name(name: object, what: str) -> str:
     INVARIANT: names hold no ``*``, ``?``, ``$``, ``%``, quotes, backslash, control character, no ``..`` and no
     empty segment, so a name can never widen a storage prefix, a session policy or a LIKE pattern.
     """
+    return _checked(name, what, _NAME, "letters, digits, underscores and / = @ : + - .")
+
+
+def _checked(name: object, what: str, pattern: re.Pattern[str], signs: str) -> str:
     if not isinstance(name, str) or not name:
         raise IllegalArgument(f"the {what} name must be a non-empty string")
     if len(name) > _MAX_NAME:
         raise IllegalArgument(
             f"the {what} name '{clip(name)}' has {len(name)} characters", hint=f"use at most {_MAX_NAME}"
         )
-    if not _NAME.fullmatch(name) or ".." in name or "//" in name or name != name.strip():
+    if not pattern.fullmatch(name) or ".." in name or "//" in name or name != name.strip():
         raise IllegalArgument(
             f"the {what} name '{clip(name)}' has characters that a name may not have",
-            hint="begin with a letter, digit or underscore; go on with those and / = @ : + - . and inner spaces; no '..' or '//'",
+            hint=f"use {signs} and inner spaces; begin with a letter or digit; no '..' or '//'",
         )
     return name
+
+
+_PERSON: Final = re.compile(r"[\w#@&()\[\]~!^;|=+][\w/=@:+\-. #&()\[\]~!^;|]*", re.UNICODE)
+
+
+def checked_person_name(name: object, what: str) -> str:
+    """As `checked_name`, for users, groups and roles, which other systems name: more signs, of which none has a meaning.
+
+    INVARIANT: still no wildcard, quote, backslash, ``$`` or ``%``, as such a name stands in session names, in other
+    systems' grants and in patterns; no comma, which separates names in headers; and no sign that opens an option or markup.
+    """
+    return _checked(name, what, _PERSON, "letters, digits and _ / = @ : + - . # & ( ) [ ] ~ ! ^ ; |")
 
 
 def checked_container_name(name: object, what: str) -> str:

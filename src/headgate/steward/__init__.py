@@ -13,6 +13,7 @@ from headgate.decide import Op
 from headgate.model.objects import ObjectType
 from headgate.planning import ManifestIndex
 from headgate.steward.catalogs import Catalogs
+from headgate.steward.credentials import Credentials
 from headgate.steward.enforcement import Enforcement
 from headgate.steward.filesets import Filesets
 from headgate.steward.functions import Functions
@@ -105,6 +106,7 @@ class Steward:
         self.outlook = Outlook(self.kernel, self.governance, self.shapes)
         self.policies = Policies(self.kernel, self._columns, self.governance)
         self.filesets = Filesets(self.catalogs, self.placing, warehouse)
+        self.credentials = Credentials(self.catalogs, self.tables, self.filesets, self.vending)
         self.topics = Leaves(self.catalogs, ObjectType.TOPIC, Op.LIST_TOPICS)
         self.models = Models(self.catalogs)
         self.views = Views(self.iceberg)

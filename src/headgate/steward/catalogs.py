@@ -2,12 +2,13 @@
 
 from typing import Final
 
-from headgate.catalogs.interface import Catalog, holds_documents
+from headgate.catalogs.interface import Catalog
 from headgate.catalogs.registry import CatalogDefinition, Registry, new_folder
 from headgate.decide import Authority, Node, Op, visible
 from headgate.decide.verdict import allowed
 from headgate.model.errors import AlreadyExists, IllegalArgument
 from headgate.model.objects import CatalogType, ObjectType, checked_container_name, clip
+from headgate.model.properties import check_read
 from headgate.model.secrets import without_access, without_secrets
 from headgate.steward.containers import Containers
 from headgate.steward.kernel import Kernel
@@ -19,6 +20,7 @@ from headgate.steward.updates import Updates
 from headgate.store import objects
 from headgate.store.records import ObjectRecord
 from headgate.vending import Settings
+from headgate.vending.providers import PROPERTY, check_providers
 
 _MOST_OPEN: Final = 1_000
 
@@ -74,7 +76,7 @@ class Catalogs(Containers):
         """See whether a catalog works, as it would be after these updates."""
         record = self.load(permit)
         properties = updates.applied_to(record.properties)
-        self._keeps_fixed(record, properties)
+        self._check_changed(record, updates, properties)
         self.registry.check(_definition(record, properties or record.properties))
         self._open(record, properties or record.properties).test()
 
@@ -84,14 +86,15 @@ class Catalogs(Containers):
         with self.kernel.change(permit) as tx:
             before = objects.present(tx, permit.node.id)
             properties = updates.applied_to(before.properties)
-            self._keeps_fixed(before, properties)
+            self._check_changed(before, updates, properties)
             renamed = updates.name not in (None, before.name)
             if renamed or (properties is not None and tells_more(before.properties, properties)):
                 # A catalog that goes by another name is gone by its own: who sees a part of it does neither.
                 self.kernel.demand(self.kernel.authority(), permit.identity, Op.DROP_CATALOG, permit.ref)
             if properties is not None:
                 self.registry.check(_definition(before, properties))
-                _check_storage(self._open(before, properties), properties)
+                self._open(before, properties)
+                self._check_storage(catalog_type(before), properties, before.properties)
             objects.alter(tx, before, name=updates.name, comment=updates.comment, properties=properties)
             return objects.present(tx, before.id)
 
@@ -148,18 +151,23 @@ class Catalogs(Containers):
         checked_container_name(name, "catalog")
         check_mode(properties)
         chosen = self.registry.provider(type, provider, properties)
+        check_read(chosen.kind, properties)
         # Opening checks the properties before anything is kept.
         folder = new_folder(permit.ref.metalake, name)
         definition = CatalogDefinition(folder, type, chosen.name, properties)
         self.registry.check(definition)
-        _check_storage(chosen.open(definition), properties)
+        chosen.open(definition)
+        self._check_storage(type, properties, {})
         return {"type": type.value, "provider": chosen.name, "folder": folder}
 
-    def _keeps_fixed(self, record: ObjectRecord, properties: dict[str, str] | None) -> None:
+    def _check_changed(
+        self, record: ObjectRecord, updates: Updates, properties: dict[str, str] | None
+    ) -> None:
+        provider = self.registry.provider(catalog_type(record), record.body["provider"], record.properties)
+        check_read(provider.kind, updates.put)
         if properties is None:
             return
         check_mode(properties)
-        provider = self.registry.provider(catalog_type(record), record.body["provider"], record.properties)
         for key in sorted(provider.fixed):
             if properties.get(key) != record.properties.get(key):
                 raise IllegalArgument(
@@ -167,18 +175,21 @@ class Catalogs(Containers):
                     hint="create another catalog",
                 )
 
+    def _check_storage(self, type: CatalogType, properties: dict[str, str], before: dict[str, str]) -> None:
+        """What a catalog says of giving out access to its storage must make sense before it is kept."""
+        if type not in (CatalogType.RELATIONAL, CatalogType.FILESET):
+            return
+        self.registry.openings.check_addresses(properties)
+        Settings.of(properties)
+        if any(properties.get(key) != before.get(key) for key in (PROPERTY, "s3-role-arn", "s3.role-arn")):
+            check_providers(properties.get(PROPERTY, ""), properties)
+
     def _open(self, record: ObjectRecord, properties: dict[str, str]) -> Catalog:
         return self.registry.open(_definition(record, properties))
 
 
 def _definition(record: ObjectRecord, properties: dict[str, str]) -> CatalogDefinition:
     return CatalogDefinition(record.body["folder"], catalog_type(record), record.body["provider"], properties)
-
-
-def _check_storage(catalog: Catalog, properties: dict[str, str]) -> None:
-    """What a catalog says of giving out access to its storage must make sense before it is kept."""
-    if holds_documents(catalog):
-        Settings.of(properties)
 
 
 def catalog_node(permit: Permit) -> Node:

@@ -5,6 +5,7 @@ from typing import Any
 
 from headgate.decide import Node, Op, visible
 from headgate.model.objects import ObjectType, checked_name
+from headgate.model.properties import check_read
 from headgate.steward.kernel import Kernel
 from headgate.steward.ownership import created
 from headgate.steward.permits import Permit
@@ -50,6 +51,7 @@ class Entries:
         `more` are further permits that it takes, `settle` is done with the new object in the same change.
         """
         checked_name(name, _word(self.type))
+        check_read(_word(self.type), properties)
         with self.kernel.change(permit, *more) as tx:
             kept = body(tx) if callable(body) else body
             made = created(tx, permit, self.type, name, comment=comment, properties=properties, body=kept)
@@ -67,6 +69,7 @@ class Entries:
         """Apply the updates, and `body` to what only this type knows."""
         if updates.name is not None:
             checked_name(updates.name, _word(self.type))
+        check_read(_word(self.type), updates.put)
         with self.kernel.change(permit) as tx:
             before = objects.present(tx, permit.node.id)
             objects.alter(

@@ -19,11 +19,12 @@ from headgate.catalogs.folders import (
     named_locations,
     placeholders,
 )
+from headgate.catalogs.iceberg.storage import Storage
 from headgate.catalogs.locations import segment
 from headgate.decide import Op
-from headgate.model.errors import IllegalArgument, NotFound
+from headgate.model.errors import ConnectionFailed, Forbidden, IllegalArgument, NotFound
 from headgate.model.objects import ObjectType, clip
-from headgate.model.places import within
+from headgate.model.places import normal, within
 from headgate.steward.catalogs import Catalogs, catalog_node
 from headgate.steward.leaves import Leaves
 from headgate.steward.permits import Permit
@@ -31,6 +32,8 @@ from headgate.steward.placing import Placing
 from headgate.steward.updates import Updates
 from headgate.store import Read, Write, objects, places
 from headgate.store.records import ObjectRecord
+from headgate.vending import Settings
+from headgate.vending.providers import PROPERTY, check_providers
 
 MANAGED, EXTERNAL = "managed", "external"
 
@@ -48,6 +51,17 @@ class _Places(msgspec.Struct, frozen=True):
     divided: str | None
     """What of the server's warehouse is the catalog's."""
     folders: Folders
+    storage: Storage | None
+    """Where the catalog gives out credentials: how files in S3 are seen, which somebody would get."""
+
+    def holds_files(self, location: str) -> bool:
+        """Whether files lie at a location already, as far as anybody could get at them by a fileset there."""
+        if self.storage is None or not normal(location).startswith("s3://"):
+            return self.folders.holds_files(location)
+        try:
+            return self.storage.holds_files(normal(location))
+        except (ConnectionFailed, Forbidden):
+            return True
 
 
 class Filesets(Leaves):
@@ -86,6 +100,8 @@ class Filesets(Leaves):
                 "a fileset with several locations needs a default", hint=f"set the property {DEFAULT_NAME}"
             )
         more = self._named(permit, where, chosen, locations)
+        if PROPERTY in properties:
+            more = (self._providing(permit, properties[PROPERTY]),)
         made: list[str] = []
 
         def body(tx: Write) -> dict[str, Any]:
@@ -114,6 +130,9 @@ class Filesets(Leaves):
         """Rename a fileset (its folders stay), change its comment or properties."""
         if any(key == DEFAULT_NAME or key.startswith("placeholder-") for key, _ in updates.properties):
             raise IllegalArgument("the locations of a fileset and their default cannot change")
+        providers = dict(updates.properties).get(PROPERTY)
+        if providers is not None:
+            self._providing(permit, providers)
         return self.alter(permit, updates)
 
     def discard(self, permit: Permit) -> None:
@@ -180,7 +199,8 @@ class Filesets(Leaves):
             own.append(f"{divided}/{segment(schema_name)}")
             # A folder that no other fileset ever had: one that is dropped and made again does not find old files.
             fallback = f"{own[-1]}/{{{{fileset}}}}-{secrets.token_hex(4)}"
-        return _Places(words, above, fallback, tuple(own), divided, Folders(roots, self.openings))
+        storage = Storage(catalog.properties, self.openings) if _vends(catalog.properties) else None
+        return _Places(words, above, fallback, tuple(own), divided, Folders(roots, self.openings), storage)
 
     def _named(
         self, permit: Permit, where: _Places, chosen: dict[str, str], given: dict[str, str]
@@ -194,10 +214,15 @@ class Filesets(Leaves):
             free = any(within(place, folder) and place != folder for folder in own)
             named_above = key not in given and any(within(place, root) for root in declared)
             # One that holds files already is somebody's, whether or not it is known whose.
-            if not (free or named_above) or where.folders.holds_files(location):
+            if not (free or named_above) or where.holds_files(location):
                 more = (self.placing.owner(permit),)
             self.placing.check_reserved(location, where.divided)
         return more
+
+    def _providing(self, permit: Permit, providers: str) -> Permit:
+        """The permit to have credentials given out for a fileset: whose storage it is decides, not who made the fileset."""
+        check_providers(providers, self.catalogs.of(permit).properties)
+        return self.placing.owner(permit)
 
     def _schema(self, read: Read, permit: Permit) -> ObjectRecord:
         ids = [id for id, _ in permit.node.chain if permit.authority.objects[id].type is ObjectType.SCHEMA]
@@ -227,3 +252,11 @@ class Filesets(Leaves):
                 place = f"{place.rstrip('/')}/{folder}"
             chosen[key] = checked_location(filled(place, words))
         return chosen
+
+
+def _vends(catalog: dict[str, str]) -> bool:
+    """Whether credentials could be given out. A catalog older than the checks may say what makes no sense."""
+    try:
+        return Settings.of(catalog).role is not None
+    except IllegalArgument:
+        return False

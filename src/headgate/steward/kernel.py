@@ -126,11 +126,12 @@ class Kernel:
         found = self.finding(authority, identity, op, ref, about)
         if not found.holds or found.partly is not None:
             raise Refused(found)
+        # INVARIANT: only who may learn whether the object is there also learns that something above it is not in use.
+        even_itself = found.exists and op in EVEN_DISABLED
+        _check_in_use(authority, found.node.chain[:-1] if even_itself else found.node.chain)
         if not found.exists:
             raise nothing_here(authority, ref)
-        permit = Permit(identity, op, ref, found.node, found.caller, authority, about)
-        self._in_use(permit)
-        return permit
+        return Permit(identity, op, ref, found.node, found.caller, authority, about)
 
     def finding(
         self,
@@ -149,15 +150,6 @@ class Kernel:
         if not isinstance(op, Op) or not OPERATIONS[op].whole or not found.allowed:
             return found
         return msgspec.structs.replace(found, partly=self.partly(authority, found.caller, found.node))
-
-    def _in_use(self, permit: Permit) -> None:
-        chain = permit.node.chain[:-1] if permit.op in EVEN_DISABLED else permit.node.chain
-        for id, _ in chain:
-            node = permit.authority.objects[id]
-            if not node.in_use:
-                raise NotInUse(
-                    f"{node.type} '{clip(node.name)}' is not in use", hint="enable it first", about=node.type
-                )
 
     # -- changes ----------------------------------------------------------------------------------------------
 
@@ -251,6 +243,15 @@ class Kernel:
     def close(self) -> None:
         """Write what is still to be written."""
         self.reads.close()
+
+
+def _check_in_use(authority: Authority, chain: tuple[tuple[int, int], ...]) -> None:
+    for id, _ in chain:
+        node = authority.objects[id]
+        if not node.in_use:
+            raise NotInUse(
+                f"{node.type} '{clip(node.name)}' is not in use", hint="enable it first", about=node.type
+            )
 
 
 def _unless_no_policies(authority: Authority, caller: Caller, node: Node) -> Node | None:

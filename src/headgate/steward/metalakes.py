@@ -3,6 +3,7 @@
 from headgate.model.errors import AlreadyExists
 from headgate.model.objects import ObjectType, checked_container_name, clip
 from headgate.model.principals import PrincipalKind
+from headgate.model.properties import check_read
 from headgate.steward.containers import Containers
 from headgate.steward.permits import Permit
 from headgate.steward.updates import Updates
@@ -30,6 +31,7 @@ class Metalakes(Containers):
     ) -> ObjectRecord:
         """Make a metalake; who makes it becomes its first user and its owner."""
         checked_container_name(name, "metalake")
+        check_read("metalake", properties)
         with self.kernel.change(permit) as tx:
             if objects.find(tx, 0, ObjectType.METALAKE, name) is not None:
                 raise AlreadyExists(f"metalake '{clip(name)}' already exists", about=ObjectType.METALAKE)
@@ -41,6 +43,7 @@ class Metalakes(Containers):
     def alter(self, permit: Permit, updates: Updates) -> ObjectRecord:
         if updates.name is not None:
             checked_container_name(updates.name, "metalake")
+        check_read("metalake", updates.put)
         with self.kernel.change(permit) as tx:
             before = objects.present(tx, permit.node.id)
             objects.alter(

@@ -78,7 +78,7 @@ class Models(Leaves):
             model, number = permit.node.id, before.version
             body = dict(before.body)
             if updates.common.comment is not None:
-                body["comment"] = updates.common.comment
+                body["comment"] = updates.common.comment or None
             changed = updates.common.applied_to(body["properties"])
             body["properties"] = body["properties"] if changed is None else changed
             body["uris"] = _checked_uris(_moved(body["uris"], updates.uris))

@@ -14,14 +14,16 @@ def created(
     type: ObjectType,
     name: str,
     *,
+    parent: int | None = None,
     comment: str | None = None,
     properties: dict[str, str] | None = None,
     body: dict[str, Any] | None = None,
 ) -> ObjectRecord:
-    """Add an object under the permit's own; who creates it becomes its owner."""
+    """Add an object under the permit's own, or under `parent` that was just made there; who creates it owns it."""
     node = permit.node
+    above = node.id if parent is None else parent
     id = objects.create(
-        tx, node.id, node.metalake, type, name, comment=comment, properties=properties, body=body
+        tx, above, node.metalake, type, name, comment=comment, properties=properties, body=body
     )
     assert permit.caller.member is not None, "only members of a metalake create anything in it"
     access.set_owner(tx, id, permit.caller.member)

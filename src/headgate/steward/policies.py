@@ -40,11 +40,9 @@ def _custom(content: Content) -> Content:
     types = sorted({ObjectType.parse(type).value for type in read.supportedObjectTypes})
     if not types:
         raise IllegalArgument("supportedObjectTypes cannot be empty")
-    return {
-        "customRules": read.customRules or {},
-        "supportedObjectTypes": types,
-        "properties": read.properties or {},
-    }
+    kept = {"customRules": read.customRules, "supportedObjectTypes": types, "properties": read.properties}
+    # Clients compare a content with what they sent, and tell one without properties from one with none.
+    return {key: value for key, value in kept.items() if value is not None}
 
 
 _OPTION: Final = re.compile(r"(?!job\.options\.)[A-Za-z0-9._-]+")

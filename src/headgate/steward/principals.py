@@ -10,7 +10,7 @@ from headgate.decide.requirements import Fact
 from headgate.decide.standing import named_in_policies
 from headgate.decide.verdict import facts, satisfied
 from headgate.model.errors import IllegalArgument, IllegalRole, InUse, NotFound
-from headgate.model.objects import ObjectRef, ObjectType, checked_name, clip
+from headgate.model.objects import ObjectRef, ObjectType, checked_name, checked_person_name, clip
 from headgate.model.principals import Attributes, PrincipalKind, PrincipalRef
 from headgate.steward.findings import concerns
 from headgate.steward.kernel import Kernel
@@ -52,9 +52,9 @@ class Principals:
     def add(
         self, permit: Permit, principal: PrincipalRef, *, external_id: str | None = None, enabled: bool = True
     ) -> Described:
-        checked_name(principal.name, principal.kind)
+        checked_person_name(principal.name, principal.kind)
         if external_id is not None:
-            checked_name(external_id, "external id")
+            checked_person_name(external_id, "external id")
         with self.kernel.change(permit) as tx:
             access.add_principal(
                 tx, permit.node.id, principal.kind, principal.name, external_id=external_id, enabled=enabled

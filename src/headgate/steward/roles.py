@@ -12,7 +12,7 @@ from headgate.model.objects import (
     LEAVES_OF,
     ObjectRef,
     ObjectType,
-    checked_name,
+    checked_person_name,
     clip,
 )
 from headgate.model.privileges import LEAF_OF, Grant, Masks, bits_of_all_names, checked_grants
@@ -70,7 +70,7 @@ class Roles:
         self, permit: Permit, name: str, properties: dict[str, str], securables: Iterable[Securable]
     ) -> Role:
         """Make a role. Who makes it owns it but does not hold it: holding takes a grant."""
-        checked_name(name, "role")
+        checked_person_name(name, "role")
         with self.kernel.change(permit) as tx:
             role = created(tx, permit, ObjectType.ROLE, name, properties=properties)
             for node, masks in self._resolved(tx, securables):

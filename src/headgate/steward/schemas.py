@@ -1,17 +1,23 @@
 """Schemas, nested ones included: ``A:B`` lies in ``A`` and inherits from it."""
 
+from typing import Final
+
 import msgspec
 
 from headgate.decide import Node, Op, visible
-from headgate.model.errors import AlreadyExists, NotEmpty
+from headgate.model.errors import AlreadyExists, IllegalArgument, NotEmpty
 from headgate.model.objects import SCHEMA_SEPARATOR, ObjectRef, ObjectType, checked_name, clip
-from headgate.steward.catalogs import Catalogs
+from headgate.model.properties import check_read
+from headgate.steward.catalogs import Catalogs, catalog_type
 from headgate.steward.kernel import Kernel
 from headgate.steward.ownership import created
 from headgate.steward.permits import Permit
 from headgate.steward.updates import Updates
 from headgate.store import objects
 from headgate.store.records import ObjectRecord
+
+MOST_LEVELS: Final = 16
+"""How deep schemas lie in one another: a decision walks all of them."""
 
 
 class Schemas:
@@ -30,22 +36,42 @@ class Schemas:
     def create(
         self, permit: Permit, name: str, comment: str | None, properties: dict[str, str]
     ) -> ObjectRecord:
-        """Make a schema in the object of the permit: the catalog, or the schema that will hold it.
+        """Make a schema in the object of the permit: the catalog, or the schema that holds it or will hold its parents.
 
-        `name` is the whole name as clients say it; who makes it becomes its owner.
+        `name` is the whole name as clients say it. Schemas between the permit's object and the new one are made too;
+        who makes them becomes the owner of each.
         """
-        segments = tuple(name.split(SCHEMA_SEPARATOR))
-        for segment in segments:
-            checked_name(segment, "schema")
-        assert permit.ref == parent_of(permit.ref, name), "the permit must be for what will hold the schema"
-        if permit.authority.child(permit.node.id, ObjectType.SCHEMA, segments[-1]) is not None:
-            taken = ObjectRef(permit.ref.metalake, ObjectType.SCHEMA, (permit.ref.path[0], name))
-            raise AlreadyExists(f"schema '{clip(name)}' already exists", about=ObjectType.SCHEMA, ref=taken)
-        self.catalogs.adapter(permit).create_schema(segments, comment, properties)
-        with self.kernel.change(permit) as tx:
-            made = created(
-                tx, permit, ObjectType.SCHEMA, segments[-1], comment=comment, properties=properties
+        segments = _checked_segments(name)
+        above = _segments(permit) if permit.ref.type is ObjectType.SCHEMA else ()
+        assert segments[: len(above)] == above != segments, "the permit must be for what will hold the schema"
+        depths = range(len(above) + 1, len(segments) + 1)
+        if permit.authority.child(permit.node.id, ObjectType.SCHEMA, segments[len(above)]) is not None:
+            taken = SCHEMA_SEPARATOR.join(segments[: depths[0]])
+            raise AlreadyExists(
+                f"schema '{clip(taken)}' already exists",
+                about=ObjectType.SCHEMA,
+                ref=ObjectRef(permit.ref.metalake, ObjectType.SCHEMA, (permit.ref.path[0], taken)),
             )
+        check_read(self._kind(permit), properties)
+        adapter = self.catalogs.adapter(permit)
+        said: dict[int, tuple[str | None, dict[str, str]]] = {depth: (None, {}) for depth in depths} | {
+            len(segments): (comment, properties)
+        }
+        for depth, (text, values) in said.items():
+            adapter.create_schema(segments[:depth], text, values)
+        with self.kernel.change(permit) as tx:
+            parent = permit.node.id
+            for depth, (text, values) in said.items():
+                made = created(
+                    tx,
+                    permit,
+                    ObjectType.SCHEMA,
+                    segments[depth - 1],
+                    parent=parent,
+                    comment=text,
+                    properties=values,
+                )
+                parent = made.id
         return msgspec.structs.replace(made, name=name)
 
     def load(self, permit: Permit) -> ObjectRecord:
@@ -55,6 +81,7 @@ class Schemas:
 
     def alter(self, permit: Permit, updates: Updates) -> ObjectRecord:
         """Change the properties of a schema."""
+        check_read(self._kind(permit), updates.put)
         adapter = self.catalogs.adapter(permit)
         with self.kernel.change(permit) as tx:
             before = objects.present(tx, permit.node.id)
@@ -82,12 +109,24 @@ class Schemas:
             adapter.drop_schema(_segments(permit), cascade=cascade)
             objects.drop(tx, record.id)
 
+    def _kind(self, permit: Permit) -> str:
+        return f"{catalog_type(self.catalogs.of(permit))} schema"
+
 
 def parent_of(above: ObjectRef, name: str) -> ObjectRef:
     """What will hold a schema of this name: the schema that its first segments name, or else the catalog."""
     catalog = ObjectRef(above.metalake, ObjectType.CATALOG, above.path[:1])
     outer, separator, _ = name.rpartition(SCHEMA_SEPARATOR)
     return catalog.child(ObjectType.SCHEMA, outer) if separator else catalog
+
+
+def _checked_segments(name: str) -> tuple[str, ...]:
+    segments = tuple(name.split(SCHEMA_SEPARATOR))
+    if len(segments) > MOST_LEVELS:
+        raise IllegalArgument(
+            f"the schema name '{clip(name)}' has {len(segments)} levels", hint=f"use at most {MOST_LEVELS}"
+        )
+    return tuple(checked_name(segment, "schema") for segment in segments)
 
 
 def _segments(permit: Permit) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import msgspec
 
-from headgate.model.errors import IllegalArgument
+from headgate.model.errors import IllegalArgument, IllegalStatisticName
 from headgate.model.objects import clip
 from headgate.steward.kernel import Kernel
 from headgate.steward.lenses import Lenses
@@ -90,7 +90,7 @@ def _checked(partition: str, names: Iterable[str], *, whole: bool) -> None:
         raise IllegalArgument("no statistic is named", hint="name at least one")
     for name in named:
         if not name.startswith(WRITABLE) or name == WRITABLE or len(name) > 512 or not name.isprintable():
-            raise IllegalArgument(
+            raise IllegalStatisticName(
                 f"statistic '{clip(name)}' cannot be written",
                 hint=f"names that clients write begin with {WRITABLE}",
             )

@@ -11,6 +11,7 @@ from headgate.model import tables as t
 from headgate.model.errors import AlreadyExists, IllegalArgument, NameTaken, NotFound, Unsupported
 from headgate.model.objects import SCHEMA_SEPARATOR, ObjectRef, ObjectType, checked_name, clip
 from headgate.model.principals import Audit
+from headgate.model.properties import check_read
 from headgate.steward import seen
 from headgate.steward.catalogs import Catalogs
 from headgate.steward.kernel import Kernel
@@ -19,6 +20,7 @@ from headgate.steward.ownership import created
 from headgate.steward.permits import Permit
 from headgate.steward.placing import Placing, in_changes, in_definition
 from headgate.store import Write, objects
+from headgate.vending.providers import PROPERTY, check_providers
 
 
 class KeptTable(msgspec.Struct, frozen=True):
@@ -47,6 +49,7 @@ class Tables:
         """Make a table in the schema of the permit; who makes it becomes its owner."""
         name = checked_name(definition.name, "table")
         adapter = self.adapter(permit)
+        self._check_properties(permit, definition.properties)
         free(permit, ObjectType.TABLE, name)
         at, chosen = place_in(permit, name), in_definition({"properties": definition.properties})
         more = self.placing.named(permit, adapter, at, chosen) if holds_documents(adapter) else ()
@@ -75,6 +78,8 @@ class Tables:
         with self.kernel.store.read() as read:
             before = objects.present(read, permit.node.id)
         name = _new_name(permit, changes, into)
+        put = {change.property: change.value for change in changes if isinstance(change, t.SetProperty)}
+        self._check_properties(permit, put)
         place = Place(_segments(permit.ref.parent), permit.ref.name, before.id)
         adapter = self.adapter(permit)
         chosen = in_changes(changes)
@@ -107,6 +112,11 @@ class Tables:
         if found is None:
             raise NotFound(f"column '{clip(column)}' does not exist", about=ObjectType.COLUMN)
         return found
+
+    def _check_properties(self, permit: Permit, properties: dict[str, str]) -> None:
+        check_read("table", properties)
+        if PROPERTY in properties:
+            check_providers(properties[PROPERTY], self.catalogs.of(permit).properties)
 
     def adapter(self, permit: Permit) -> TableCatalog:
         """The catalog that holds the table or the schema of a permit, if it holds tables at all."""

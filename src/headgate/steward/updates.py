@@ -12,6 +12,11 @@ class Updates(msgspec.Struct, frozen=True):
     comment: str | None = None
     properties: tuple[tuple[str, str | None], ...] = ()
 
+    @property
+    def put(self) -> tuple[str, ...]:
+        """The properties that are set, by name."""
+        return tuple(key for key, value in self.properties if value is not None)
+
     def applied_to(self, properties: dict[str, str]) -> dict[str, str] | None:
         """The properties after the updates, or None if they stay as they are."""
         after = dict(properties)

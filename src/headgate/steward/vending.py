@@ -1,5 +1,6 @@
 """Access to the files of tables: credentials and signatures, each for what the caller sees and no more."""
 
+from collections.abc import Mapping
 from typing import Final
 
 import msgspec
@@ -125,6 +126,16 @@ class Vending:
             return _of_s3(adapter.given_folders(document), write=False)
         return self._restricted(sight)
 
+    def of_folders(
+        self, permit: Permit, properties: Mapping[str, str], folders: tuple[str, ...], *, write: bool
+    ) -> Access:
+        """Credentials for whole folders of the permit's object, which may be listed: those of a fileset."""
+        vendor = self.vendors.of(properties)
+        if not vendor.vends:
+            return OWN
+        scope = Scope(folders=() if write else folders, write=folders if write else (), listed=folders)
+        return self._given(permit, vendor, scope, frozenset({"vended-credentials"}))
+
     # -- inside -------------------------------------------------------------------------------------------------
 
     def _restricted(self, sight: Sight) -> Scope:
@@ -136,7 +147,7 @@ class Vending:
         return Scope(folders=(sight.folder,), files=originals)
 
     def _given(self, permit: Permit, vendor: Vendor, scope: Scope, asked: frozenset[str]) -> Access:
-        if not scope or not all(map(self.openings.holds, (*scope.folders, *scope.files, *scope.write))):
+        if not scope or not all(map(self.openings.holds, scope.places)):
             return OWN
         signs = "remote-signing" in asked and vendor.signs
         if "vended-credentials" in asked and vendor.vends:

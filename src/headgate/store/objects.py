@@ -122,6 +122,12 @@ def many(read: Read, ids: list[int]) -> list[ObjectRecord]:
     return [found[id] for id in ids if id in found]
 
 
+def with_properties(read: Read) -> list[ObjectRecord]:
+    """All objects of which any property is kept, the older first."""
+    rows = read.execute(select(t.objects).where(_o.properties != b"{}").order_by(_o.id))
+    return [_record(row) for row in rows]
+
+
 def has_children(read: Read, id: int, *types: ObjectType) -> bool:
     query = select(func.count()).where(_o.parent == id)
     if types:
@@ -140,7 +146,10 @@ def alter(
     body: dict[str, Any] | None = None,
     in_use: bool | None = None,
 ) -> None:
-    """Write a changed object, provided that nobody changed it since `before` was read. None leaves a part as it is."""
+    """Write a changed object, provided that nobody changed it since `before` was read.
+
+    None leaves a part as it is, and an empty comment takes the comment away.
+    """
     new_parent = before.parent if parent is None else parent
     new_name = before.name if name is None else name
     moved = (new_parent, new_name) != (before.parent, before.name)
@@ -154,7 +163,7 @@ def alter(
         "modified_at": tx.now,
     }
     if comment is not None:
-        values["comment"] = comment
+        values["comment"] = comment or None
     if properties is not None:
         values["properties"] = msgspec.json.encode(properties)
     if body is not None:

@@ -33,8 +33,9 @@ def policy(scope: Scope, partition: str = "aws") -> str:
     if writable:
         statements.append(_allow(list(_WRITES), [f"{arn}{at.bucket}/{policy_key(at)}/*" for at in writable]))
     # A writer asks whether a file is there before it makes it; without listing, S3 answers that it may not know.
-    for bucket in dict.fromkeys(at.bucket for at in writable):
-        prefixes = [f"{policy_key(at)}/*" for at in writable if at.bucket == bucket]
+    listed = sorted({*writable, *_folders(scope.listed)}, key=_order)
+    for bucket in dict.fromkeys(at.bucket for at in listed):
+        prefixes = [f"{policy_key(at)}/*" for at in listed if at.bucket == bucket]
         listing = _allow("s3:ListBucket", [f"{arn}{bucket}"])
         statements.append({**listing, "Condition": {"StringLike": {"s3:prefix": prefixes}}})
     text = msgspec.json.encode({"Version": "2012-10-17", "Statement": statements}).decode()

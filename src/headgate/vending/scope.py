@@ -21,9 +21,16 @@ class Scope(msgspec.Struct, frozen=True):
     folders: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     write: tuple[str, ...] = ()
+    listed: tuple[str, ...] = ()
+    """Folders whose files may be listed. Whoever writes a folder lists it too."""
 
     def __bool__(self) -> bool:
         return bool(self.folders or self.files or self.write)
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """All that it names."""
+        return (*self.folders, *self.files, *self.write, *self.listed)
 
     def reads(self, location: str) -> bool:
         at = normal(location)

@@ -59,7 +59,11 @@ class Settings(msgspec.Struct, frozen=True):
             raise _wrong("s3-role-arn", "the ARN of a role such as arn:aws:iam::123456789012:role/lake")
         endpoint = _endpoint(properties, "s3-endpoint")
         # A store of one's own that plays no roles usually answers for STS at the same address.
-        sts = _endpoint(properties, "s3-sts-endpoint") or endpoint
+        sts = (
+            _endpoint(properties, "s3-sts-endpoint")
+            or _endpoint(properties, "s3-token-service-endpoint")
+            or endpoint
+        )
         style = _said(properties, "s3-path-style-access")
         return cls(
             region,

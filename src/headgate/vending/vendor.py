@@ -132,7 +132,7 @@ class Vendor:
     # -- inside -------------------------------------------------------------------------------------------------
 
     def _check(self, scope: Scope) -> None:
-        for place in (*scope.folders, *scope.files, *scope.write):
+        for place in scope.places:
             self.openings.check(place)
 
     def _session(self, scope: Scope, name: str) -> Session:

@@ -6,6 +6,7 @@ from typing import Final
 from headgate.doors.gravitino import (
     catalogs,
     credentials,
+    elsewhere,
     errors,
     filesets,
     functions,
@@ -52,6 +53,7 @@ PARTS: Final = (
     functions,
     jobs,
     credentials,
+    elsewhere,
 )
 
 _ACCEPT: Final = re.compile(r"application/vnd\.gravitino\.v(\d+)\+json")

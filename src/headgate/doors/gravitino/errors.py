@@ -10,6 +10,7 @@ _MEANING: Final[tuple[tuple[type[e.HeadgateError], tuple[int, int, str]], ...]] 
     (e.IllegalPrivilege, (1001, 400, "IllegalPrivilegeException")),
     (e.IllegalRole, (1001, 400, "IllegalRoleException")),
     (e.IllegalObject, (1001, 400, "IllegalMetadataObjectException")),
+    (e.IllegalStatisticName, (1001, 400, "IllegalStatisticNameException")),
     (e.IllegalArgument, (1001, 400, "IllegalArgumentException")),
     (e.NotFound, (1003, 404, "NoSuch{}Exception")),
     (e.AlreadyExists, (1004, 409, "{}AlreadyExistsException")),

@@ -9,6 +9,7 @@ from headgate.doors.gravitino import groups, roles, users, wire
 from headgate.doors.routing import Call, Routes
 from headgate.model.objects import ObjectType
 from headgate.model.principals import PrincipalRef
+from headgate.model.privileges import checked_grants
 from headgate.steward.principals import Described
 
 routes = Routes("/api/metalakes/{metalake}/permissions")
@@ -54,12 +55,18 @@ def revoke_from_group(call: Call) -> Any:
     return wire.ok(group=users.shown(_hold(call, groups.named(call), held=False)))
 
 
+def _check_privileges(call: Call) -> None:
+    """Refuse privileges that no object of the path's type can have."""
+    checked_grants(roles.grants(call.body.privileges), wire.named_object(call).type)
+
+
 @routes.on(
     "PUT",
     "/roles/{role}/{type}/{fullName}/grant",
     dict.fromkeys(ObjectType, Op.GRANT_PRIVILEGE),
     wire.named_object,
     body=Privileges,
+    sound=_check_privileges,
 )
 def grant_privileges(call: Call) -> Any:
     """Add privileges on an object to a role."""
@@ -73,6 +80,7 @@ def grant_privileges(call: Call) -> Any:
     dict.fromkeys(ObjectType, Op.REVOKE_PRIVILEGE),
     wire.named_object,
     body=Privileges,
+    sound=_check_privileges,
 )
 def revoke_privileges(call: Call) -> Any:
     """Take privileges on an object from a role."""

@@ -9,7 +9,7 @@ from headgate.decide.operations import LOADS
 from headgate.doors.gravitino import wire
 from headgate.doors.routing import Call, Routes
 from headgate.model.errors import IllegalArgument
-from headgate.model.objects import ObjectRef, ObjectType
+from headgate.model.objects import ObjectType
 from headgate.steward.labels import Assign, Assigned
 from headgate.store.records import ObjectRecord
 
@@ -151,8 +151,5 @@ def associate_policies(call: Call) -> Any:
 def _assigned(call: Call, names: list[str] | None) -> list[Assign]:
     if not all(name.strip() for name in names or []):
         raise IllegalArgument("policiesToAdd and policiesToRemove must not contain empty policy names")
-    metalake = call.params["metalake"]
-    return [
-        Assign(call.ask(Op.APPLY_POLICY, ObjectRef(metalake, ObjectType.POLICY, (name,))))
-        for name in names or []
-    ]
+    permits = (wire.label(call, Op.APPLY_POLICY, ObjectType.POLICY, name) for name in names or [])
+    return [Assign(permit) for permit in permits if permit is not None]

@@ -8,7 +8,7 @@ import msgspec
 from headgate.decide import Op
 from headgate.doors.gravitino import wire
 from headgate.doors.routing import Call, Routes, read_body
-from headgate.model.errors import IllegalArgument
+from headgate.model.errors import IllegalArgument, NotFound
 from headgate.model.objects import ObjectRef, ObjectType
 from headgate.model.secrets import without_secrets
 from headgate.steward.schemas import parent_of
@@ -62,9 +62,23 @@ def list_schemas(call: Call) -> Any:
     return wire.ok(identifiers=[wire.identifier(ref) for ref in found], nextPageToken=token)
 
 
-@routes.on("POST", "", Op.CREATE_SCHEMA, _holder, body=Create)
+def _below_what_is_there(call: Call) -> Any:
+    """Create a nested schema whose parents are not there yet, in the nearest one that is."""
+    outer = _holder(call)
+    while outer.type is ObjectType.SCHEMA:
+        outer = parent_of(outer, outer.name)
+        try:
+            call.permit = call.ask(Op.CREATE_SCHEMA, outer)
+        except NotFound:
+            continue
+        call.body = read_body(call.raw, Create)
+        return create_schema(call)
+    return None
+
+
+@routes.on("POST", "", Op.CREATE_SCHEMA, _holder, body=Create, absent=_below_what_is_there)
 def create_schema(call: Call) -> Any:
-    """Create a schema."""
+    """Create a schema, and the schemas that a nested one lies in."""
     body: Create = call.body
     made = call.steward.schemas.create(
         call.permit, body.meant, body.comment, checked_properties(body.properties)

@@ -1,6 +1,6 @@
 """Tables: ``…/catalogs/{catalog}/schemas/{schema}/tables``."""
 
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -19,6 +19,9 @@ from headgate.steward.updates import checked_properties
 routes = Routes("/api/metalakes/{metalake}/catalogs/{catalog}/schemas/{schema}/tables")
 
 _table = wire.leaf(ObjectType.TABLE)
+
+RESERVED: Final = frozenset({"provider", "format-version", "location", "current-snapshot-id"})
+"""What the catalog says of a table in its properties, beside those that clients set."""
 
 
 class Create(msgspec.Struct, frozen=True, rename="camel"):
@@ -90,7 +93,12 @@ def list_tables(call: Call) -> Any:
 @routes.on("POST", "", Op.CREATE_TABLE, wire.schema, body=Create)
 def create_table(call: Call) -> Any:
     """Create a table."""
-    return wire.ok(table=shown(call.steward.tables.create(call.permit, call.body.definition())))
+    body: Create = call.body
+    told = shown(call.steward.tables.create(call.permit, body.definition()))
+    # Clients compare what they made with what they asked for; loading the table tells the rest.
+    unasked = RESERVED - (body.properties or {}).keys()
+    told["properties"] = {key: value for key, value in told["properties"].items() if key not in unasked}
+    return wire.ok(table=told)
 
 
 @routes.on("GET", "/{table}", Op.LOAD_TABLE, _table, query=("privileges",))

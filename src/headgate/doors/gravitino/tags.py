@@ -9,7 +9,7 @@ from headgate.decide.operations import LOADS
 from headgate.doors.gravitino import wire
 from headgate.doors.routing import Answer, Call, Routes
 from headgate.model.errors import IllegalArgument
-from headgate.model.objects import ObjectRef, ObjectType
+from headgate.model.objects import ObjectType
 from headgate.steward.labels import Assign, Assigned
 from headgate.steward.updates import checked_properties
 from headgate.store.records import ObjectRecord
@@ -143,11 +143,8 @@ def _assigned(call: Call, items: list[str | Value] | None) -> list[Assign]:
     values = [Value(item) if isinstance(item, str) else item for item in items or []]
     if not all(value.name.strip() for value in values):
         raise IllegalArgument("tagsToAdd and tagsToRemove must not contain empty tag names")
-    metalake = call.params["metalake"]
-    return [
-        Assign(call.ask(Op.APPLY_TAG, ObjectRef(metalake, ObjectType.TAG, (value.name,))), value.value)
-        for value in values
-    ]
+    permits = ((wire.label(call, Op.APPLY_TAG, ObjectType.TAG, value.name), value.value) for value in values)
+    return [Assign(permit, value) for permit, value in permits if permit is not None]
 
 
 for _path in _OBJECT:

@@ -5,12 +5,13 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from headgate.decide import Node
+from headgate.decide import Node, Op
 from headgate.doors import paging
 from headgate.doors.routing import Call
-from headgate.model.errors import IllegalArgument
+from headgate.model.errors import IllegalArgument, NotFound
 from headgate.model.objects import ObjectRef, ObjectType
 from headgate.model.principals import Audit
+from headgate.steward import Permit
 from headgate.steward.updates import Updates
 
 T = TypeVar("T")
@@ -75,6 +76,19 @@ def named_object(call: Call) -> ObjectRef:
     return ObjectRef.parse(
         call.params["metalake"], ObjectType.parse(call.params["type"]), call.params["fullName"]
     )
+
+
+def label(call: Call, op: Op, type: ObjectType, name: str) -> Permit | None:
+    """The permit to put a tag or policy somewhere; None for one that is not there, which Gravitino passes over.
+
+    Only who may apply every tag or policy of the metalake comes to know that there is none of this name.
+    """
+    try:
+        return call.ask(op, ObjectRef(call.params["metalake"], type, (name,)))
+    except NotFound as missing:
+        if missing.about != type:
+            raise
+        return None
 
 
 # -- lists ------------------------------------------------------------------------------------------------------

@@ -8,11 +8,12 @@ from typing import Final
 
 from headgate.steward.doctor.finding import Finding
 from headgate.steward.doctor.overlaps import overlaps
+from headgate.steward.doctor.unread import unread
 from headgate.store import Store
 
 __all__ = ["CHECKS", "Finding", "examine"]
 
-CHECKS: Final[tuple[Callable[[Store], list[Finding]], ...]] = (overlaps,)
+CHECKS: Final[tuple[Callable[[Store], list[Finding]], ...]] = (overlaps, unread)
 
 
 def examine(store: Store) -> list[Finding]:
