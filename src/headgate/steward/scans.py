@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any, Final
 
 import msgspec
+import structlog
 
 from headgate import planning
 from headgate.catalogs.interface import Document, IcebergCatalog
@@ -21,6 +22,7 @@ from headgate.planning.plan import FILES_PER_TASK
 from headgate.planning.tokens import view_digest
 from headgate.steward.iceberg import Documents
 from headgate.steward.permits import Permit
+from headgate.steward.plan_trail import PlanTrail, Step
 from headgate.steward.planned import told
 from headgate.steward.reads import Circumstances
 from headgate.steward.sights import Sight
@@ -30,6 +32,7 @@ from headgate.store import keys, plans
 from headgate.store.database import stored_time
 
 Json = dict[str, Any]
+log = structlog.get_logger("headgate.plans")
 
 PATIENCE: Final = 2.0
 """Seconds that a client waits for its plan before it is told to come back for it."""
@@ -58,6 +61,7 @@ class Scans:
         self._waiting = ThreadPoolExecutor(MOST_WAITING, thread_name_prefix="waiting-plans")
         self._running: set[Future[Made]] = set()
         self._underway = Underway(self.kernel.store)
+        self.trail = PlanTrail(self.kernel)
 
     @cached_property
     def _key(self) -> bytes:
@@ -69,6 +73,10 @@ class Scans:
         INVARIANT: for restricted callers, whether a plan is there at once depends on whether the governed manifests of its
         snapshot are ready, never on which copies a filter needs: all other plans are submitted first and then polled.
         """
+        with self.trail.failures(permit, Step.PLAN, circumstances):
+            return self._planned(permit, body, circumstances)
+
+    def _planned(self, permit: Permit, body: bytes, circumstances: Circumstances) -> Planned:
         with told():
             request = PlanRequest.from_json(body or b"{}")
         now = self._current(permit)
@@ -89,8 +97,50 @@ class Scans:
         except StillRunning:
             return self._later(permit, now, work, body, circumstances)
 
-    def poll(self, permit: Permit, id: str) -> Planned:
+    def poll(self, permit: Permit, id: str, circumstances: Circumstances) -> Planned:
         """How far a plan of the caller's own is. One made under another view of the table than now is gone."""
+        with self.trail.failures(permit, Step.POLL, circumstances):
+            found = self._polled(permit, id)
+            self.trail.record(permit, Step.POLL, found.status, circumstances, plan=_short(id))
+            return found
+
+    def cancel(self, permit: Permit, id: str, circumstances: Circumstances) -> None:
+        """Forget a plan of the caller's own; if it is still under way, its outcome goes nowhere."""
+        with self.trail.failures(permit, Step.CANCEL, circumstances):
+            self._record(permit, id)
+            plans.forget(self.kernel.store, id)
+            self.trail.record(permit, Step.CANCEL, "cancelled", circumstances, plan=_short(id))
+
+    def tasks(self, permit: Permit, body: bytes, circumstances: Circumstances) -> bytes:
+        """The members of the answer for one part of a plan that was given out in parts."""
+        with self.trail.failures(permit, Step.TASK, circumstances):
+            now = self._current(permit)
+            with told():
+                token = planning.TaskRequest.from_json(body).plan_task
+                made, task = self._from_token(now, permit, token)
+                if not hmac.compare_digest(task.plan_id.encode(), self._whose(permit).encode()):
+                    raise planning.InvalidPlanTaskError
+                members = made.body(task.start, task.stop)
+            self.trail.record(
+                permit,
+                Step.TASK,
+                "completed",
+                circumstances,
+                **_said(made),
+                view=now.view,
+                task=[task.start, task.stop],
+                files=task.stop - task.start,
+            )
+            return members
+
+    def close(self) -> None:
+        self._underway.close()
+        for pool in (self._pool, self._waiting):
+            pool.shutdown(wait=False, cancel_futures=True)
+
+    # -- inside -------------------------------------------------------------------------------------------------
+
+    def _polled(self, permit: Permit, id: str) -> Planned:
         record = self._record(permit, id)
         if record.view != self._view(permit, self._current(permit)):
             raise _no_plan(id)
@@ -100,36 +150,6 @@ class Scans:
         if record.lapsed:
             self._resume(permit, record)
         return Planned(record.status, id, record.answer or b"")
-
-    def cancel(self, permit: Permit, id: str) -> None:
-        """Forget a plan of the caller's own; if it is still under way, its outcome goes nowhere."""
-        self._record(permit, id)
-        plans.forget(self.kernel.store, id)
-
-    def tasks(self, permit: Permit, token: str, circumstances: Circumstances) -> bytes:
-        """The members of the answer for one part of a plan that was given out in parts."""
-        now = self._current(permit)
-        with told():
-            made, task = self._from_token(now, permit, token)
-            if not hmac.compare_digest(task.plan_id.encode(), self._whose(permit).encode()):
-                raise planning.InvalidPlanTaskError
-            members = made.body(task.start, task.stop)
-        self.kernel.audit_read(
-            permit,
-            **_said(made),
-            view=now.view,
-            task=[task.start, task.stop],
-            files=task.stop - task.start,
-            **circumstances.told(),
-        )
-        return members
-
-    def close(self) -> None:
-        self._underway.close()
-        for pool in (self._pool, self._waiting):
-            pool.shutdown(wait=False, cancel_futures=True)
-
-    # -- inside -------------------------------------------------------------------------------------------------
 
     def _at_hand(self, permit: Permit, sight: Sight, request: PlanRequest) -> bool:
         """Whether a restricted plan needs nothing but governed manifests that are ready.
@@ -149,7 +169,7 @@ class Scans:
             return self._answer(again, self._current(again), request, all_at_once=True)
 
         members, audited = self.reads.waited_in_request(permit, look)
-        self.kernel.audit_read(permit, **audited, **circumstances.told())
+        self.trail.record(permit, Step.PLAN, "completed", circumstances, **audited)
         return members
 
     def _begun(
@@ -168,7 +188,25 @@ class Scans:
         """Plan again, under the rights of this moment, what the process that was at it did not finish."""
         request = PlanRequest.from_json(record.request or b"{}")
         said = msgspec.json.decode(record.said, type=Circumstances)
-        self._underway.resume(record, lambda: self._begun(permit, self._current(permit), request, said))
+
+        def start() -> Future[Made]:
+            return self._watched(permit, self._begun(permit, self._current(permit), request, said), said)
+
+        self._underway.resume(record, start)
+
+    def _watched(self, permit: Permit, work: "Future[Made]", circumstances: Circumstances) -> "Future[Made]":
+        """Work that nobody waits for: if it fails, that is recorded when it does."""
+
+        def ended(done: "Future[Made]") -> None:
+            if not done.cancelled() and (error := done.exception()) is not None:
+                try:
+                    self.trail.record_failure(permit, Step.PLAN, error, circumstances)
+                except e.HeadgateError as lost:
+                    # Nothing was given; the next read is refused for the same reason.
+                    log.warning("a failed plan is not in the audit trail", reason=str(lost)[:500])
+
+        work.add_done_callback(ended)
+        return work
 
     def _plan(
         self, permit: Permit, now: "_Current", request: PlanRequest, circumstances: Circumstances
@@ -178,7 +216,7 @@ class Scans:
             return self._look(again, now if again is permit else self._current(again), request)
 
         made, told = self.reads.waited(permit, look, LIFETIME.total_seconds())
-        self.kernel.audit_read(permit, **told, **circumstances.told())
+        self.trail.record(permit, Step.PLAN, "completed", circumstances, **told)
         return made
 
     def _look(self, permit: Permit, now: "_Current", request: PlanRequest) -> tuple[Made, dict[str, object]]:
@@ -309,7 +347,9 @@ class Scans:
             msgspec.json.encode(circumstances),
             self._underway.runner,
         )
-        self._underway.begin(record, work)
+        self._underway.begin(record, self._watched(permit, work, circumstances))
+        asked = _asked(PlanRequest.from_json(body or b"{}"))
+        self.trail.record(permit, Step.PLAN, "submitted", circumstances, plan=_short(id), **asked)
         return Planned("submitted", id)
 
     def _record(self, permit: Permit, id: str) -> plans.PlanRecord:
@@ -363,13 +403,21 @@ def _no_plan(id: str) -> e.NotFound:
     return e.NotFound(f"there is no plan '{clip(id)}'", hint="plan the scan again", about="plan")
 
 
-def _said(made: Plan) -> dict[str, object]:
+def _short(id: str) -> str:
+    """Enough of a plan's id to find its lines in the audit trail."""
+    return clip(id, 8)
+
+
+def _asked(request: PlanRequest) -> dict[str, object]:
     """What was asked for, for the audit."""
-    asked = made.request
-    predicate = None if asked.filter is None else clip(msgspec.json.encode(asked.filter).decode(), 4000)
+    predicate = None if request.filter is None else clip(msgspec.json.encode(request.filter).decode(), 4000)
     return {
-        "snapshot": made.snapshot_id,
-        "since": asked.start_snapshot_id,
+        "since": request.start_snapshot_id,
         "predicate": predicate,
-        "projection": None if asked.select is None else list(asked.select[:200]),
+        "projection": None if request.select is None else list(request.select[:200]),
     }
+
+
+def _said(made: Plan) -> dict[str, object]:
+    """What was asked for and found, for the audit."""
+    return {"snapshot": made.snapshot_id, **_asked(made.request)}

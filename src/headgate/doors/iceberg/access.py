@@ -95,7 +95,7 @@ def _made(call: Call, ref: ObjectRef, body: Json) -> Access:
 def credentials(call: Call) -> Any:
     """Credentials for the table's files, before those that a client has expire."""
     if plan := call.query.get("planId"):
-        call.steward.scans.poll(call.permit, plan)
+        call.steward.scans.poll(call.permit, plan, circumstances(call))
     access = call.steward.vending.credentials(call.permit)
     return Answer({"storage-credentials": [], **told(access, call.permit.ref)}, headers=UNCACHED)
 

@@ -13,10 +13,6 @@ from headgate.steward.scans import Planned
 routes = Routes("/iceberg/v1/{prefix}/namespaces/{namespace}/tables/{table}")
 
 
-class FetchTasks(msgspec.Struct, frozen=True, rename="kebab"):
-    plan_task: str
-
-
 def _answer(call: Call, planned: Planned) -> Answer:
     parts = [b'"status":' + msgspec.json.encode(planned.status)]
     # A plan that is there at once has no id: with one, its client would come back to cancel it.
@@ -58,6 +54,11 @@ _PLAN: Final = {
     },
 }  # fmt: skip
 """What a plan may ask for, for the OpenAPI document; the planner itself reads it."""
+_TASK: Final = {
+    "type": "object",
+    "required": ["plan-task"],
+    "properties": {"plan-task": {"type": "string"}},
+}
 
 
 @routes.on("POST", "/plan", Op.READ_TABLE, table, raw={"application/json": _PLAN})
@@ -69,20 +70,19 @@ def plan_scan(call: Call) -> Any:
 @routes.on("GET", "/plan/{plan-id}", Op.READ_TABLE, table)
 def fetch_plan(call: Call) -> Any:
     """Ask how far a plan is that took longer."""
-    planned = call.steward.scans.poll(call.permit, call.params["plan-id"])
+    planned = call.steward.scans.poll(call.permit, call.params["plan-id"], circumstances(call))
     return _answer(call, planned)
 
 
 @routes.on("DELETE", "/plan/{plan-id}", Op.READ_TABLE, table)
 def cancel_plan(call: Call) -> Any:
     """Give up a plan."""
-    call.steward.scans.cancel(call.permit, call.params["plan-id"])
+    call.steward.scans.cancel(call.permit, call.params["plan-id"], circumstances(call))
     return Answer(status=204)
 
 
-@routes.on("POST", "/tasks", Op.READ_TABLE, table, body=FetchTasks)
+@routes.on("POST", "/tasks", Op.READ_TABLE, table, raw={"application/json": _TASK})
 def fetch_tasks(call: Call) -> Any:
     """The files of one part of a plan."""
-    body: FetchTasks = call.body
-    members = call.steward.scans.tasks(call.permit, body.plan_task, circumstances(call))
+    members = call.steward.scans.tasks(call.permit, call.raw, circumstances(call))
     return Answer(b"{" + members + b"}")
