@@ -41,6 +41,7 @@ def create(settings: Settings) -> Application:
         connections=settings.connections,
     )
     metrics = Metrics()
+    steward.scans.evaluations.on_lookup = metrics.evaluated
     doors = with_document([GravitinoDoor(), IcebergDoor(), HeadgateDoor(), RootDoor(settings, metrics)])
     server = Server(steward, Authentication(schemes(settings, steward)), doors, metrics=metrics)
     return LocalServer(server) if settings.dev else server

@@ -3,6 +3,7 @@
 import hashlib
 import hmac
 import secrets
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as StillRunning
 from datetime import UTC, datetime, timedelta
@@ -20,6 +21,7 @@ from headgate.model.objects import clip
 from headgate.planning import Plan, PlanRequest, Veil, Within
 from headgate.planning.plan import FILES_PER_TASK
 from headgate.planning.tokens import view_digest
+from headgate.steward.evaluations import Evaluated, Evaluations, fingerprint
 from headgate.steward.iceberg import Documents
 from headgate.steward.permits import Permit
 from headgate.steward.plan_trail import PlanTrail, Step
@@ -62,6 +64,7 @@ class Scans:
         self._running: set[Future[Made]] = set()
         self._underway = Underway(self.kernel.store)
         self.trail = PlanTrail(self.kernel)
+        self.evaluations = Evaluations()
 
     @cached_property
     def _key(self) -> bytes:
@@ -230,17 +233,18 @@ class Scans:
         self, permit: Permit, now: "_Current", request: PlanRequest, *, all_at_once: bool = False
     ) -> tuple[bytes, dict[str, object]]:
         if now.sight is None:
-            return self._whole(permit, now, self._made(now, request))
-        if self.reads.delegated(permit, now.sight) is not None:
+            found = self._evaluated(permit, now, request, lambda: self._made(now, request))
+            return found.members, found.audited
+        sight = now.sight
+        if self.reads.delegated(permit, sight) is not None:
             # The engine enforces the rest by itself, and is trusted to.
-            members, told = self._whole(permit, now, self.governed.plan(now.sight, request))
-            return members, {**told, "delegated": True}
-        made = self._restricted(permit, now.sight, _as_shown(request), all_at_once=all_at_once)
-        # A scan between snapshots is given whole: its governed manifests are nowhere to be found again for a part of it.
-        between = request.start_snapshot_id is not None
-        return self._whole(permit, now, made, in_parts=not between)
+            found = self._evaluated(permit, now, request, lambda: self.governed.plan(sight, request))
+            return found.members, {**found.audited, "delegated": True}
+        return self._restricted(permit, now, sight, _as_shown(request), all_at_once=all_at_once)
 
-    def _restricted(self, permit: Permit, sight: Sight, request: PlanRequest, *, all_at_once: bool) -> Plan:
+    def _restricted(
+        self, permit: Permit, now: "_Current", sight: Sight, request: PlanRequest, *, all_at_once: bool
+    ) -> tuple[bytes, dict[str, object]]:
         """A plan over governed files, or NotReady while they are being made.
 
         INVARIANT: a caller's request acts on governed metadata only. Which way is taken depends on the request, on what is
@@ -252,19 +256,38 @@ class Scans:
         with told():
             scope = planning.check(shown, request)
         if scope.added_by is not None:
-            return self.governed.plan_some(sight, shown, request, reader)
+            # Given whole: its governed manifests are nowhere to be found again for a part of it.
+            made = self.governed.plan_some(sight, shown, request, reader)
+            return self._whole(permit, now, made, in_parts=False)
         snapshot = scope.snapshot_id
         if snapshot is None or snapshot in ready:
-            return self.governed.plan_governed(sight, shown, request)
+            listed = None if scope.snapshot is None else scope.snapshot.get("manifest-list")
+            found = self._evaluated(
+                permit, now, request, lambda: self.governed.plan_governed(sight, shown, request), listed
+            )
+            return found.members, found.audited
         if not all_at_once and self.governed.chooser(sight, shown, request).narrows(sight.metadata):
             some = self.governed.plan_some(sight, shown, request, reader)
             current = snapshot == shown.get("current-snapshot-id")
             if some.file_count <= FILES_PER_TASK and (current or not _names_originals(some, sight)):
-                return some
+                return self._whole(permit, now, some)
         # What is given out in parts has to be found again, and what of the table itself readers are told of must be written
         # down where credentials for it are given: both takes governed manifests.
         governed = self.governed.govern(sight, snapshot, reader)
-        return self.governed.plan_governed(sight, governed, request)
+        return self._whole(permit, now, self.governed.plan_governed(sight, governed, request))
+
+    def _evaluated(
+        self,
+        permit: Permit,
+        now: "_Current",
+        request: PlanRequest,
+        make: Callable[[], Plan],
+        shown: str | None = None,
+    ) -> Evaluated:
+        """A plan's answer, from the cache if the same was asked of the same state before."""
+        view = self._view(permit, now)
+        key = fingerprint(permit, now.document, shown, view, request)
+        return self.evaluations.answer(key, lambda: Evaluated(*self._whole(permit, now, make())))
 
     def _whole(
         self, permit: Permit, now: "_Current", made: Plan, *, in_parts: bool = True
