@@ -43,7 +43,7 @@ class PlanTrail:
         """Keep how a request about a plan ended. Refuses the answer if that cannot be kept."""
         self.kernel.audit_read(
             permit,
-            allowed=outcome != "refused",
+            outcome != "refused",
             step=str(step),
             outcome=outcome,
             **details,

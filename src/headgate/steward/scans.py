@@ -1,5 +1,6 @@
 """Scan planning for Iceberg's clients: planned at once, in tasks, or in the background; polled and cancelled."""
 
+import base64
 import hashlib
 import hmac
 import secrets
@@ -19,6 +20,7 @@ from headgate.catalogs.locations import inside, normal
 from headgate.model import errors as e
 from headgate.model.objects import clip
 from headgate.planning import Plan, PlanRequest, Veil, Within
+from headgate.planning.fingerprints import fingerprints
 from headgate.planning.plan import FILES_PER_TASK
 from headgate.planning.tokens import view_digest
 from headgate.steward.evaluations import Evaluated, Evaluations, fingerprint
@@ -41,6 +43,10 @@ PATIENCE: Final = 2.0
 LIFETIME: Final = timedelta(minutes=30)
 MOST_WAITING: Final = 256
 """How many plans may be under way in this process; more are refused until some are done."""
+MOST_NAMED: Final = 100
+"""Files of a plan that credentials may be asked for by name; a session policy has room for far fewer."""
+_FILE_PATH: Final = b'"file-path":'
+_IN_PARTS: Final = b'"plan-tasks":'
 
 
 class Planned(msgspec.Struct, frozen=True):
@@ -49,6 +55,27 @@ class Planned(msgspec.Struct, frozen=True):
     status: str
     id: str | None = None
     members: bytes = b""
+
+    @property
+    def files(self) -> list[str] | None:
+        """The data and delete files of a plan that is done; None if it comes in parts or has more than can be named."""
+        if self.members.count(_FILE_PATH) > MOST_NAMED or self.members.startswith(_IN_PARTS):
+            return None
+        told = msgspec.json.decode(b"{" + self.members + b"}", type=_Tasks)
+        return [task.data_file.file_path for task in told.tasks] + [file.file_path for file in told.deletes]
+
+
+class _File(msgspec.Struct, frozen=True, rename="kebab"):
+    file_path: str
+
+
+class _Task(msgspec.Struct, frozen=True, rename="kebab"):
+    data_file: _File
+
+
+class _Tasks(msgspec.Struct, frozen=True):
+    tasks: list[_Task] = msgspec.field(name="file-scan-tasks", default_factory=list)
+    deletes: list[_File] = msgspec.field(name="delete-files", default_factory=list)
 
 
 class Scans:
@@ -299,6 +326,7 @@ class Scans:
             "files": made.file_count,
             "bytes": made.total_bytes,
             "records": made.total_records,
+            "planned": _prints(made),
         }
 
     def _made(self, now: "_Current", request: PlanRequest) -> Plan:
@@ -424,6 +452,16 @@ def _names_originals(made: Plan, sight: Sight) -> bool:
 
 def _no_plan(id: str) -> e.NotFound:
     return e.NotFound(f"there is no plan '{clip(id)}'", hint="plan the scan again", about="plan")
+
+
+def _prints(made: Plan) -> str | None:
+    """The fingerprints of a plan's files, in base64, for who compares reads with it; None of a large plan."""
+    if made.file_count > MOST_NAMED:
+        return None
+    files = list(made.files())
+    return base64.b64encode(
+        fingerprints(path for file in files for path in (file.path, *file.deletes))
+    ).decode()
 
 
 def _short(id: str) -> str:

@@ -8,6 +8,7 @@ from headgate.decide import Op
 from headgate.doors.iceberg import access
 from headgate.doors.iceberg.access import circumstances, table
 from headgate.doors.routing import Answer, Call, Routes
+from headgate.steward.plan_trail import Step
 from headgate.steward.scans import Planned
 
 routes = Routes("/iceberg/v1/{prefix}/namespaces/{namespace}/tables/{table}")
@@ -22,7 +23,8 @@ def _answer(call: Call, planned: Planned) -> Answer:
         parts.append(planned.members)
     # Added to the answer and never kept with the plan.
     if planned.status == "completed" and (said := circumstances(call)).delegations:
-        given = call.steward.vending.access(call.permit, said)
+        with call.steward.scans.trail.failures(call.permit, Step.ACCESS, said):
+            given = call.steward.vending.plan_access(call.permit, said, planned.files)
         if given.credentials:
             parts.append(msgspec.json.encode(access.told(given, call.permit.ref))[1:-1])
     return Answer(b"{" + b",".join(parts) + b"}")
