@@ -56,19 +56,28 @@ class Residuals:
             return list(texts), found
         for spec_id in {page.spec.spec_id for page in pages}:
             numbers = [n for n, page in enumerate(pages) if page.spec.spec_id == spec_id]
-            spec = pages[numbers[0]].spec
+            tests = self._tests_of(pages[numbers[0]].spec)
+            if not any(tests):
+                # No partition decides anything, so that all files have the same residual.
+                same = texts.setdefault(self._render([OPEN] * len(tests)), len(texts))
+                for number in numbers:
+                    found[number] = np.full(len(pages[number].rows), same, np.int64)
+                continue
             partitions, places = _distinct([pages[n] for n in numbers])
-            chosen = self._chosen(spec, partitions, texts)
+            chosen = self._chosen(tests, partitions, texts)
             for number, codes in zip(numbers, places, strict=True):
                 found[number] = chosen[codes]
         return list(texts), found
 
-    def _chosen(self, spec: Spec, partitions: list[_Placed], texts: dict[bytes, int]) -> Array:
+    def _tests_of(self, spec: Spec) -> list[list[_Test]]:
+        if spec.spec_id not in self._tests:
+            self._tests[spec.spec_id] = [_tests(leaf, spec) for leaf in _leaves(self.filter.node)]
+        return self._tests[spec.spec_id]
+
+    def _chosen(self, tests: list[list[_Test]], partitions: list[_Placed], texts: dict[bytes, int]) -> Array:
         """Each partition's residual, by its position among all texts."""
-        leaves = list(_leaves(self.filter.node))
-        tests = self._tests.setdefault(spec.spec_id, [_tests(leaf, spec) for leaf in leaves])
         columns: dict[int, Values] = {}
-        states = np.zeros((len(partitions), len(leaves)), np.int8)
+        states = np.zeros((len(partitions), len(tests)), np.int8)
         for place, each in enumerate(tests):
             for test in each:
                 if test.column.field_id not in columns:
@@ -77,11 +86,12 @@ class Residuals:
                 states[all_, place] = TRUE
                 states[none & ~all_, place] = FALSE
         kinds, codes = np.unique(states, axis=0, return_inverse=True)
-        rendered = [self._render(leaves, kind.tolist()) for kind in kinds]
+        rendered = [self._render(kind.tolist()) for kind in kinds]
         numbers = np.array([texts.setdefault(text, len(texts)) for text in rendered], np.int64)
         return numbers[codes.reshape(-1)]
 
-    def _render(self, leaves: Sequence[Leaf], states: Sequence[int]) -> bytes:
+    def _render(self, states: Sequence[int]) -> bytes:
+        """The filter with what its predicates are known to be, as JSON."""
         residual = _resolve(self.filter.node, iter(states))
         text = msgspec.json.encode(_to_wire(residual))
         if len(text) > LONGEST:
