@@ -187,6 +187,7 @@ OVER_HTTP: Shown = {
     "http_cold_ms": ("HTTP cold ms", "{:,.1f}"),
     "http_selective_ms": ("1 % ms", "{:,.2f}"),
     "http_selective_best_ms": ("best", "{:,.2f}"),
+    "http_repeated_ms": ("1 % repeated ms", "{:,.2f}"),
     "http_full_ms": ("full ms", "{:,.2f}"),
     "http_full_files_per_second": ("full files/s", "{:,.0f}"),
 }

@@ -1,5 +1,6 @@
 """Every read that nobody was given is found, in logs of both formats; innocent reads and broken lines raise nothing."""
 
+import base64
 import datetime as dt
 import gzip
 import itertools
@@ -150,6 +151,28 @@ def test_innocent_reads_raise_nothing(spark: Any, tmp_path: Path) -> None:
     outcome = compared(spark, tmp_path, [*lines_s3(INNOCENT), *lines_minio(INNOCENT)], calm)
     assert found(outcome) == set()
     assert outcome.reads == 2 * len(INNOCENT)
+
+
+PLANNED = base64.b64encode(fingerprints(FILES[:1])).decode()
+
+
+def test_a_plan_gives_its_files_and_not_the_folder_they_lie_in(spark: Any, tmp_path: Path) -> None:
+    known = gather([event("pia", 0, "read_table", files=1, planned=PLANNED)], (), TERMS)
+    assert (known.views, len(known.planned)) == (frozenset(), 1), (
+        "a plan is no view that the server is asked for"
+    )
+    outcome = compared(spark, tmp_path, lines_s3([(1, "pia", FILES[0]), (2, "pia", FILES[1])]), known)
+    assert found(outcome) == {("unplanned", "pia", "c.s.t", FILES[1], 1)}
+
+
+def test_a_key_that_was_given_for_a_plan_reads_no_other_files_whatever_its_holder_loaded(
+    spark: Any, tmp_path: Path
+) -> None:
+    key = StorageCredential("s3://lake/", {"s3.access-key-id": "PLANKEY"}).print
+    plan = event("ann", 0.2, "read_table", scope="plan", vended=FILES[:1], keys=[key])
+    lines = [minio_line(at(n), "PLANKEY", path.removeprefix("s3://lake/")) for n, path in enumerate(FILES, 1)]
+    outcome = compared(spark, tmp_path, lines, gather([event("ann", 0), plan], (), TERMS))
+    assert found(outcome) == {("unplanned", "ann", "c.s.t", path, 1) for path in FILES[1:]}
 
 
 def test_broken_lines_are_counted_and_the_rest_is_judged(spark: Any, tmp_path: Path) -> None:

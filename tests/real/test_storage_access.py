@@ -10,6 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from botocore.exceptions import ClientError
 from pyiceberg.catalog.rest import RestCatalog
 
 from tests.minio import PATIENCE, Minio, minio
@@ -49,6 +50,74 @@ def test_pyiceberg_writes_and_reads_with_the_credentials_it_is_given(
         read.io.new_input(other.metadata_location).open().read()
     with pytest.raises(OSError, match=r"(?i)access.denied|forbidden"):
         read.io.delete(other.metadata_location)
+
+
+VENDED = {"X-Iceberg-Access-Delegation": "vended-credentials"}
+
+
+def planned(lake: IcebergLake, table: str, body: Any) -> tuple[list[str], dict[str, str], dict[str, Any]]:
+    """A plan's files, the credentials that come with it, and what the audit says of these."""
+    path = f"/iceberg/v1/{lake.warehouse}/namespaces/s/tables/{table}/plan"
+    answer = lake.server.ask(lake.token, "POST", path, body, headers=VENDED)
+    assert answer.status_code == 200, answer.text
+    told = answer.json()
+    [credential] = told["storage-credentials"]
+    query = f"/api/headgate/audit?metalake=lake&object=cat.s.{table}&limit=1000"
+    events = lake.server.must(lake.token, "GET", query)["events"]
+    given = max((event for event in events if "vended" in event["details"]), key=lambda event: event["id"])
+    files = [task["data-file"]["file-path"] for task in told["file-scan-tasks"]]
+    assert all(file.startswith(credential["prefix"]) for file in files)
+    return files, credential["config"], given["details"]
+
+
+def reads(minio: Minio, config: dict[str, str], location: str) -> bool:
+    s3 = minio.client(
+        aws_access_key_id=config["s3.access-key-id"],
+        aws_secret_access_key=config["s3.secret-access-key"],
+        aws_session_token=config["s3.session-token"],
+    )
+    bucket, _, key = location.removeprefix("s3://").partition("/")
+    try:
+        s3.get_object(Bucket=bucket, Key=key)
+    except ClientError as error:
+        if error.response["ResponseMetadata"]["HTTPStatusCode"] != 403:
+            raise
+        return False
+    return True
+
+
+def test_the_credentials_of_a_plan_reach_the_planned_files_and_no_others(
+    lake: IcebergLake, minio: Minio
+) -> None:
+    rows = pa.table({"id": pa.array([1, 2, 3], pa.int64()), "region": ["EU", "US", "AS"]})
+    table = client(lake).create_table("s.by_plan", rows.schema)
+    with table.update_spec() as update:
+        update.add_identity("region")
+    table.append(rows)
+    every, _, _ = planned(lake, "by_plan", {})
+    assert len(every) == 3
+    only = {"filter": {"type": "eq", "term": "region", "value": "EU"}}
+    files, config, audited = planned(lake, "by_plan", only)
+    assert (audited["scope"], audited["vended"]) == ("plan", files)
+    assert [reads(minio, config, file) for file in every] == [file in files for file in every]
+    assert not reads(minio, config, table.refresh().metadata_location)
+    loaded = client(lake).load_table("s.by_plan")
+    assert loaded.scan("region = 'EU'").to_arrow().num_rows == 1
+
+
+def test_a_plan_of_more_files_than_fit_a_session_policy_comes_with_the_tables_folder(
+    lake: IcebergLake, minio: Minio
+) -> None:
+    regions = [f"region-{number}" for number in range(60)]
+    rows = pa.table({"id": pa.array(range(60), pa.int64()), "region": regions})
+    table = client(lake).create_table("s.by_folder", rows.schema)
+    with table.update_spec() as update:
+        update.add_identity("region")
+    table.append(rows)
+    files, config, audited = planned(lake, "by_folder", {})
+    assert (len(files), audited["scope"]) == (60, "table")
+    assert "writes" not in audited, "a plan is for reading"
+    assert all(reads(minio, config, file) for file in files[:3])
 
 
 def signed_methods(lake: IcebergLake, table: str) -> set[str]:

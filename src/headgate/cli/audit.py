@@ -12,7 +12,7 @@ from headgate.cli.session import Session
 
 app = group("audit", "The audit trail of a metalake, for its owner.")
 
-COLUMNS = ("at", "user", "action", "type", "object", "allowed", "revision")
+COLUMNS = ("at", "user", "action", "type", "object", "allowed", "outcome", "revision")
 
 User = Annotated[str | None, typer.Option("--user", help="Only of this user.")]
 Action = Annotated[str | None, typer.Option("--action", help="Only this operation, e.g. load_table.")]
@@ -58,7 +58,8 @@ command(app, "reconcile")(reconcile.reconcile)
 def _events(session: Session, *, denied: bool = False, **asked: Any) -> list[dict[str, Any]]:
     if denied:
         asked["allowed"] = "false"
-    return list(session.get(("headgate", "audit"), metalake=session.in_metalake()[1], **asked)["events"])
+    found = session.get(("headgate", "audit"), metalake=session.in_metalake()[1], **asked)["events"]
+    return [{**event, "outcome": (event.get("details") or {}).get("outcome")} for event in found]
 
 
 def _line(session: Session, event: dict[str, Any]) -> None:
@@ -66,7 +67,8 @@ def _line(session: Session, event: dict[str, Any]) -> None:
         print(output.text(event, session.format), flush=True)
         return
     answer = "allowed" if event["allowed"] else "DENIED "
+    ended = f" {event['outcome']}" if event["outcome"] else ""
     print(
-        f"{event['at']} {answer} {event['user']} {event['action']} {event['type']}:{event['object']}",
+        f"{event['at']} {answer} {event['user']} {event['action']} {event['type']}:{event['object']}{ended}",
         flush=True,
     )

@@ -41,6 +41,7 @@ def create(settings: Settings) -> Application:
         connections=settings.connections,
     )
     metrics = Metrics()
+    steward.scans.evaluations.on_lookup = metrics.evaluated
     doors = with_document([GravitinoDoor(), IcebergDoor(), HeadgateDoor(), RootDoor(settings, metrics)])
     authentication = Authentication(schemes(settings, steward), anonymous if settings.dev else None)
     server = Server(steward, authentication, doors, metrics=metrics)

@@ -33,6 +33,18 @@ class Metrics:
             "headgate_log_lines_lost", "Lines of the log that could not be written", registry=self.registry
         )
         logs.on_loss(lost.inc)
+        self._evaluations = Counter(
+            "headgate_plan_evaluations",
+            "Plans by whether they were found in the cache of evaluations",
+            ["cache"],
+            registry=self.registry,
+        )
+        for found in ("hit", "miss"):
+            self._evaluations.labels(found)
+
+    def evaluated(self, hit: bool) -> None:
+        """Count a plan that was looked for in the cache of evaluations."""
+        self._evaluations.labels("hit" if hit else "miss").inc()
 
     def seen(self, door: str, route: str, method: str, status: int, started: float) -> None:
         known = method if method in _METHODS else "other"

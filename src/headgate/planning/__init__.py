@@ -24,7 +24,7 @@ from headgate.planning.errors import (
 from headgate.planning.index import ManifestIndex
 from headgate.planning.manifest import warm_up
 from headgate.planning.plan import Plan, candidates, check, plan, plan_from_token
-from headgate.planning.request import PlanRequest, Veil
+from headgate.planning.request import PlanRequest, TaskRequest, Veil
 from headgate.planning.tokens import PlanTask
 from headgate.planning.within import Within
 
@@ -43,6 +43,7 @@ __all__ = [
     "PlanTask",
     "PlanningError",
     "StalePlanTaskError",
+    "TaskRequest",
     "UnknownColumnError",
     "UnknownSnapshotError",
     "UnreadableManifestError",

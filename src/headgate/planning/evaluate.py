@@ -41,7 +41,7 @@ from pyiceberg.types import FloatType, IcebergType, NestedField
 
 from headgate.planning.columns import Mask, first_bytes
 from headgate.planning.facts import Facts, Vector
-from headgate.planning.values import Comparable, comparable_literal
+from headgate.planning.values import FLOAT_TYPES, Comparable, comparable_literal
 
 MOST_LITERALS = 200  # beyond this each literal costs more than it prunes
 Leaf = Callable[[BoundPredicate], Mask]
@@ -170,8 +170,12 @@ def must_match(predicate: BoundPredicate, facts: Facts) -> Mask:
     return np.zeros(len(plain), bool)
 
 
-def matches(predicate: BoundPredicate, column: Values, *, null_differs: bool) -> Mask:
-    """Evaluate a predicate on known values. `null_differs`: whether NULL satisfies *not equal* and its kin."""
+def matches(predicate: BoundPredicate, column: Values, *, generous: bool) -> Mask:
+    """Evaluate a predicate on known values.
+
+    Engines differ: in whether NULL satisfies *not equal* and its kin, whether NaN is greater than all numbers, and whether
+    a literal is rounded to 32 bits. `generous`: set where any of them finds a match, and not only where all do.
+    """
     kind = column_of(predicate).field_type
     known = column.known
     match predicate:
@@ -185,31 +189,32 @@ def matches(predicate: BoundPredicate, column: Values, *, null_differs: bool) ->
             return (
                 known & nan
                 if isinstance(predicate, BoundIsNaN)
-                else (~nan | ~known if null_differs else known & ~nan)
+                else (~nan | ~known if generous else known & ~nan)
             )
     negative = isinstance(predicate, BoundNotEqualTo | BoundNotIn | BoundNotStartsWith)
-    hit = _hits(predicate, kind, column.values)
+    # What is negated errs to the other side.
+    hit = _hits(predicate, kind, column.values, generous=generous != negative)
     if negative:
-        return ~hit | ~known if null_differs else ~hit & known
+        return ~hit | ~known if generous else ~hit & known
     return hit & known
 
 
-def _hits(predicate: BoundPredicate, kind: IcebergType, values: Vector) -> Mask:
+def _hits(predicate: BoundPredicate, kind: IcebergType, values: Vector, *, generous: bool) -> Mask:
     """Where a value equals, is among, begins with or compares; negations are the caller's."""
     match predicate:
         case BoundSetPredicate():
-            return _among(values, [comparable_literal(kind, literal.value) for literal in predicate.literals])
+            literals = [_range(literal.value, kind) for literal in predicate.literals]
+            either = [each for low, high in literals for each in (low, high) if generous or low == high]
+            return _among(values, either)
         case BoundStartsWith() | BoundNotStartsWith():
             prefix = _prefix(predicate)
             return _compare(_cut(values, len(prefix)), "==", prefix)
-    assert isinstance(predicate, BoundLiteralPredicate)
-    operator = {
-        BoundLessThan: "<",
-        BoundLessThanOrEqual: "<=",
-        BoundGreaterThan: ">",
-        BoundGreaterThanOrEqual: ">=",
-    }.get(type(predicate), "==")
-    return _compare(values, operator, comparable_literal(kind, predicate.literal.value))
+    operator = _ORDER.get(type(predicate), "==")
+    ends = [_compare(values, operator, end) for end in _literal_range(predicate, kind)]
+    hit = ends[0] | ends[1] if generous else ends[0] & ends[1]
+    if generous and operator.startswith(">") and isinstance(kind, FLOAT_TYPES):
+        hit = hit | np.isnan(values)
+    return hit
 
 
 def _may_be_one_of(predicate: BoundPredicate, kind: IcebergType, facts: Facts) -> Mask:
@@ -282,6 +287,12 @@ def _compare(values: Vector, operator: str, literal: Comparable) -> Mask:
     return np.asarray(_ARROW[operator](values, scalar).fill_null(False).to_numpy(zero_copy_only=False), bool)
 
 
+_ORDER: dict[type[BoundPredicate], str] = {
+    BoundLessThan: "<",
+    BoundLessThanOrEqual: "<=",
+    BoundGreaterThan: ">",
+    BoundGreaterThanOrEqual: ">=",
+}
 _NUMPY: dict[str, Any] = {
     "<": np.less,
     "<=": np.less_equal,

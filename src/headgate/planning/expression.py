@@ -1,7 +1,8 @@
 """Iceberg's JSON expressions: both spellings, with names or field ids, as pyiceberg expressions without NOT.
 
 NOT is pushed down while parsing, so that a predicate nothing may be concluded from can be replaced by one constant
-wherever it stands: by *true* where files are chosen (nothing is lost), by *false* where something must be proven.
+wherever it stands: by *true* where files are chosen (nothing is lost), by *false* where something must be proven. Each
+predicate also keeps how it is sent back to the client (see `residual`).
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from pyiceberg.expressions import (
     AlwaysTrue,
     And,
     BooleanExpression,
+    BoundPredicate,
     EqualTo,
     GreaterThan,
     GreaterThanOrEqual,
@@ -50,6 +52,8 @@ from pyiceberg.types import (
 from headgate.planning.errors import InvalidFilterError, UnknownColumnError
 from headgate.planning.request import NO_VEIL, Veil
 
+Json = dict[str, Any]
+
 UNARY = {"is-null": IsNull, "not-null": NotNull, "is-nan": IsNaN, "not-nan": NotNaN}
 COMPARISON = {
     "lt": LessThan,
@@ -78,12 +82,37 @@ DEEPEST = 200
 
 
 @dataclass(frozen=True)
+class Leaf:
+    """One predicate of a filter, with no NOT before it."""
+
+    predicate: BoundPredicate | None
+    """None if nothing may be concluded from it."""
+    wire: Json
+    """The predicate as it is sent back to the client."""
+    any_row: Json
+    """Selects every row and is not the constant *true*, for where the predicate itself cannot be sent back."""
+
+
+@dataclass(frozen=True)
+class Junction:
+    """Two parts of a filter, joined by AND or by OR."""
+
+    conjunction: bool
+    left: Node
+    right: Node
+
+
+Node = bool | Leaf | Junction
+
+
+@dataclass(frozen=True)
 class Filter:
     """A bound filter in both readings: which files may have a matching row, and which have no other."""
 
     may: BooleanExpression
     must: BooleanExpression
     is_true: bool
+    node: Node = True
 
 
 @dataclass(frozen=True)
@@ -91,31 +120,30 @@ class _Reader:
     schema: Schema
     case_sensitive: bool
     veil: Veil
-    unknown: BooleanExpression
     where: str
 
-    def read(self, node: Any, negated: bool, depth: int = 0) -> BooleanExpression:
+    def read(self, node: Any, negated: bool, depth: int = 0) -> Node:
         if depth > DEEPEST:
             raise InvalidFilterError(f"expressions nest deeper than {DEEPEST}")
         if isinstance(node, bool):
-            return AlwaysTrue() if node != negated else AlwaysFalse()
+            return node != negated
         if not isinstance(node, dict) or not isinstance(node.get("type"), str):
             raise InvalidFilterError(f"{_short(node)} is no expression")
         kind = node["type"].lower().replace("_", "-")
         if kind in ("true", "false") or (kind == "literal" and isinstance(node.get("value"), bool)):
             value = node["value"] if kind == "literal" else kind == "true"
-            return AlwaysTrue() if value != negated else AlwaysFalse()
+            return bool(value != negated)
         if kind == "not":
             return self.read(_member(node, "child"), not negated, depth + 1)
         if kind in ("and", "or"):
             left = self.read(_member(node, "left"), negated, depth + 1)
             right = self.read(_member(node, "right"), negated, depth + 1)
-            return And(left, right) if (kind == "and") != negated else Or(left, right)
+            return Junction((kind == "and") != negated, left, right)
         if kind in UNARY or kind in COMPARISON or kind in SETS:
             return self.predicate(kind, node, negated)
         raise InvalidFilterError(f"the operation {_short(node['type'])} is unknown")
 
-    def predicate(self, kind: str, node: dict[str, Any], negated: bool) -> BooleanExpression:
+    def predicate(self, kind: str, node: dict[str, Any], negated: bool) -> Node:
         term, value = _operands(kind, node)
         if _is_literal(term) and kind in FLIPPED:
             kind, term, value = FLIPPED[kind], value, term["value"]
@@ -124,18 +152,35 @@ class _Reader:
             # As for a column that is not there at all: whether it exists is hidden too.
             raise UnknownColumnError(name, self.where)
         self.check_literals(field, kind, value)
+        bound = self.bound(kind, field, name, value, transformed, negated)
+        if isinstance(bound, AlwaysTrue | AlwaysFalse):
+            return isinstance(bound, AlwaysTrue)
+        any_row = _any_row(_sent_name(term, name))
+        if (
+            isinstance(field.field_type, BinaryType | FixedType)
+            or field.field_id in self.veil.masked_field_ids
+        ):
+            # Bytes come back to Java's client as text, which it cannot compare with them. Of a masked column, the
+            # files do not hold what the client asks for.
+            return Leaf(bound, any_row, any_row)
+        return Leaf(bound, _wire(NEGATED[kind] if negated else kind, _sent(term, name), value), any_row)
+
+    def bound(
+        self, kind: str, field: NestedField, name: str, value: Any, transformed: bool, negated: bool
+    ) -> Any:
+        """The predicate in pyiceberg's terms, or a constant; None if nothing may be concluded from it."""
         if (
             transformed
             or field.field_id in self.veil.masked_field_ids
             or isinstance(field.field_type, NANOSECOND_TYPES)
         ):
-            return self.unknown
+            return None
         if kind in ("is-null", "not-null") and "." in name and field not in self.schema.fields:
-            return self.unknown  # a required field of an optional struct can be null all the same
+            return None  # a required field of an optional struct can be null all the same
         if not isinstance(field.field_type, PrimitiveType):
             if kind not in ("is-null", "not-null"):
                 raise InvalidFilterError(f"column {name} is not of a primitive type")
-            return self.unknown
+            return None
         if negated:
             kind = NEGATED[kind]
         try:
@@ -185,12 +230,43 @@ def read_filter(
     """Parse and bind a JSON expression; predicates on masked columns say nothing, hidden ones are unknown. None is *true*."""
     if node is None or node is True:
         return Filter(AlwaysTrue(), AlwaysTrue(), True)
+    read = _Reader(schema, case_sensitive, veil, where).read(node, negated=False)
+    may, must = _folded(read, AlwaysTrue()), _folded(read, AlwaysFalse())
+    return Filter(may, must, must == AlwaysTrue(), read)
 
-    def reading(unknown: BooleanExpression) -> BooleanExpression:
-        return _Reader(schema, case_sensitive, veil, unknown, where).read(node, negated=False)
 
-    may, must = reading(AlwaysTrue()), reading(AlwaysFalse())
-    return Filter(may, must, must == AlwaysTrue())
+def _folded(node: Node, unknown: BooleanExpression) -> BooleanExpression:
+    """A filter as one expression, with a constant in the place of predicates that nothing may be concluded from."""
+    if isinstance(node, bool):
+        return AlwaysTrue() if node else AlwaysFalse()
+    if isinstance(node, Leaf):
+        return unknown if node.predicate is None else node.predicate
+    left, right = _folded(node.left, unknown), _folded(node.right, unknown)
+    return And(left, right) if node.conjunction else Or(left, right)
+
+
+def _wire(kind: str, term: Any, value: Any) -> Json:
+    """A predicate in the spelling that every client reads, with the literals that the client sent."""
+    if kind in UNARY:
+        return {"type": kind, "term": term}
+    return {"type": kind, "term": term, "values" if kind in SETS else "value": value}
+
+
+def _any_row(name: str) -> Json:
+    return {"type": "or", "left": _wire("is-null", name, None), "right": _wire("not-null", name, None)}
+
+
+def _sent(term: Any, name: str) -> Any:
+    """The column as the client named it; pyiceberg reads only plain names, and sends no transforms."""
+    if isinstance(term, dict) and term.get("type") == "transform":
+        return {**term, "term": _sent(term.get("term"), name)}
+    return _sent_name(term, name)
+
+
+def _sent_name(term: Any, name: str) -> str:
+    while isinstance(term, dict) and "term" in term:
+        term = term["term"]
+    return term if isinstance(term, str) else name
 
 
 def _operands(kind: str, node: dict[str, Any]) -> tuple[Any, Any]:

@@ -27,8 +27,11 @@ from headgate.planning.render import (
     render_delete_file,
     render_statistics,
     render_tasks,
+    task_end,
+    with_ends,
 )
 from headgate.planning.request import PlanRequest, Veil
+from headgate.planning.residual import Page, Residuals
 from headgate.planning.segment import ManifestFile, PartitionValue, Segment
 from headgate.planning.stack import Sieve, Stack, project, stacks
 from headgate.planning.table import Scope, Spec, Table, read_table, resolve_scope, with_descendants
@@ -104,6 +107,7 @@ class Plan:
     deletes: DeleteIndex
     stats_field_ids: tuple[int, ...]
     index: ManifestIndex
+    residuals: Residuals
 
     @cached_property
     def _starts(self) -> Array:
@@ -160,8 +164,13 @@ class Plan:
         """`"file-scan-tasks":[…],"delete-files":[…]` of a range of files: the members of an answer, without its braces."""
         parts: list[bytes | memoryview] = []
         numbers: dict[int, int] = {}
-        for pick, low, high in self._parts(start, stop):
-            parts += self._render(pick, low, high, numbers)
+        pages = list(self._parts(start, stop))
+        texts, chosen = self.residuals.of(
+            [Page(pick.segment, pick.spec, pick.rows[low:high]) for pick, low, high in pages]
+        )
+        ends = [task_end(text) for text in texts]
+        for (pick, low, high), own in zip(pages, chosen, strict=True):
+            parts += self._render(pick, low, high, numbers, ends, own)
         deletes = [self.deletes.files[number] for number in numbers]
         blind = self.veil.blind_field_ids
         rendered = b",".join(render_delete_file(d.segment, d.spec, d.row, blind) for d in deletes)
@@ -200,13 +209,16 @@ class Plan:
                 yield pick, low, high
 
     def _render(
-        self, pick: Pick, low: int, high: int, numbers: dict[int, int]
+        self, pick: Pick, low: int, high: int, numbers: dict[int, int], ends: Sequence[bytes], own: Array
     ) -> Sequence[bytes | memoryview]:
+        """The tasks of a run of files, each with that one of `ends` that `own` says."""
         rows = pick.rows[low:high]
         tasks = self._task_texts(pick)
         applying = self.deletes.applying_to(pick.segment, pick.spec, rows)
         if not self.stats_field_ids and not applying:
-            if not pick.is_whole:
+            if own.any():
+                tasks, low, high = with_ends(tasks.take(pa.array(rows)), ends, own), 0, len(rows)
+            elif not pick.is_whole:
                 tasks, low, high = tasks.take(pa.array(rows)), 0, len(rows)
             offsets, data = binary_parts(tasks)
             return [data[int(offsets[low]) : int(offsets[high])].data]
@@ -214,11 +226,15 @@ class Plan:
         if self.stats_field_ids:
             statistics = render_statistics(pick.segment, rows, self.stats_field_ids).to_pylist()
             texts = [text[: -len(TAIL)] + more + TAIL for text, more in zip(texts, statistics, strict=True)]
-        for place, applied in applying.items():
-            references = b",".join(b"%d" % numbers.setdefault(number, len(numbers)) for number in applied)
+        for place, end in enumerate(own.tolist()):
             head = texts[place][: -len(TASK_END)]
             assert head.endswith(FILE_END)
-            texts[place] = head + b',"delete-file-references":[' + references + b"]" + TASK_END
+            if place in applying:
+                references = b",".join(
+                    b"%d" % numbers.setdefault(number, len(numbers)) for number in applying[place]
+                )
+                head += b',"delete-file-references":[' + references + b"]"
+            texts[place] = head + ends[end]
         return texts
 
     def _task_texts(self, pick: Pick) -> pa.Array:
@@ -331,6 +347,7 @@ def _made(planner: _Planner, statistics: tuple[int, ...]) -> Plan:
         deletes=deletes,
         stats_field_ids=statistics,
         index=index,
+        residuals=Residuals(planner.own.filter),
     )
 
 

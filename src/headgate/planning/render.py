@@ -26,6 +26,7 @@ from headgate.planning.values import json_from_avro
 # Where statistics go in is before the first of these, where references to delete files go in between the two.
 FILE_END = b"}"
 TASK_END = b',"residual-filter":true}'
+"""Tasks are kept with the residual of a scan without a filter; `with_ends` puts others in its place."""
 TAIL = FILE_END + TASK_END
 
 CONTENT = ("data", "position-deletes", "equality-deletes")
@@ -53,6 +54,17 @@ def render_tasks(segment: Segment, spec: Spec, hidden_sources: frozenset[int] = 
         texts = [b"" if key is None else b',"key-metadata":"%s"' % key.hex().upper().encode() for key in keys]
         pieces.append(pa.array(texts, pa.large_binary()))
     return _join([*pieces, _text(TAIL)])
+
+
+def task_end(residual: bytes) -> bytes:
+    """What stands in the place of `TASK_END` where a file has a residual."""
+    return b',"residual-filter":' + residual + b"}"
+
+
+def with_ends(tasks: pa.Array, ends: Sequence[bytes], own: Array) -> pa.Array:
+    """Tasks with that one of `ends` that `own` says for each."""
+    heads = pc.binary_slice(tasks, 0, -len(TASK_END))
+    return _join([heads, pa.array(ends, pa.large_binary()).take(pa.array(own))])
 
 
 def with_tasks(segment: Segment, spec: Spec) -> Segment:

@@ -46,6 +46,20 @@ class PlanRequest(msgspec.Struct, frozen=True, rename="kebab", omit_defaults=Tru
             raise InvalidRequestError("min-rows-requested is negative")
 
 
+class TaskRequest(msgspec.Struct, frozen=True, rename="kebab"):
+    """`FetchScanTasksRequest`: one part of a plan."""
+
+    plan_task: str
+
+    @classmethod
+    def from_json(cls, body: bytes) -> TaskRequest:
+        """Parse a request body."""
+        try:
+            return msgspec.json.decode(body, type=cls)
+        except (msgspec.DecodeError, RecursionError) as error:
+            raise InvalidRequestError(str(error)) from error
+
+
 class Veil(msgspec.Struct, frozen=True):
     """What a lens does to a table, in the planner's terms.
 

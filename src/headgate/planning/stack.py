@@ -110,7 +110,7 @@ class Stack:
 
     def may_match(self, sieve: Sieve) -> Mask:
         """The files that may hold a matching row, by partition and by statistics."""
-        by_partition = self._by_partition(sieve.of_partitions, null_differs=True)
+        by_partition = self._by_partition(sieve.of_partitions, generous=True)
         if not by_partition.any():
             return by_partition
         return by_partition & evaluate(sieve.of_rows, self.count, lambda p: may_match(p, self.facts(p)))
@@ -126,17 +126,17 @@ class Stack:
                 projected = part.transform.strict_project(part.name, predicate)
                 if projected is not None:
                     bound = bind(self.spec.schema(), projected, True)
-                    proven = proven | self._by_partition(bound, null_differs=False)
+                    proven = proven | self._by_partition(bound, generous=False)
             return proven
 
         return evaluate(expression, self.count, leaf)
 
-    def _by_partition(self, expression: BooleanExpression, *, null_differs: bool) -> Mask:
+    def _by_partition(self, expression: BooleanExpression, *, generous: bool) -> Mask:
         columns = {column.field_id: column for column in self.spec.columns}
 
         def leaf(predicate: BoundPredicate) -> Mask:
             values = self.partition_values(columns[column_of(predicate).field_id])
-            return matches(predicate, values, null_differs=null_differs)
+            return matches(predicate, values, generous=generous)
 
         distinct = evaluate(expression, sum(len(s.partitions) for s in self.segments), leaf)
         if distinct.all():

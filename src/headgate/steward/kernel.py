@@ -235,9 +235,9 @@ class Kernel:
         """Keep what was asked, by whom, and what was answered."""
         audit_log.record(self.store, _event(identity, op, ref, revision, allowed=allowed, **details))
 
-    def audit_read(self, permit: Permit, **details: object) -> None:
-        """Keep that something was read. Refuses the read if that cannot be kept."""
-        told = _event(permit.identity, permit.op, permit.ref, permit.revision, allowed=True, **details)
+    def audit_read(self, permit: Permit, allowed: bool = True, /, **details: object) -> None:
+        """Keep that something was read, or was to be. Refuses the read if that cannot be kept."""
+        told = _event(permit.identity, permit.op, permit.ref, permit.revision, allowed=allowed, **details)
         self.reads.add(msgspec.structs.replace(told, at=now()))
 
     def close(self) -> None:

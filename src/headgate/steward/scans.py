@@ -1,8 +1,10 @@
 """Scan planning for Iceberg's clients: planned at once, in tasks, or in the background; polled and cancelled."""
 
+import base64
 import hashlib
 import hmac
 import secrets
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as StillRunning
 from datetime import UTC, datetime, timedelta
@@ -10,6 +12,7 @@ from functools import cached_property
 from typing import Any, Final
 
 import msgspec
+import structlog
 
 from headgate import planning
 from headgate.catalogs.interface import Document, IcebergCatalog
@@ -17,10 +20,13 @@ from headgate.catalogs.locations import inside, normal
 from headgate.model import errors as e
 from headgate.model.objects import clip
 from headgate.planning import Plan, PlanRequest, Veil, Within
+from headgate.planning.fingerprints import fingerprints
 from headgate.planning.plan import FILES_PER_TASK
 from headgate.planning.tokens import view_digest
+from headgate.steward.evaluations import Evaluated, Evaluations, fingerprint
 from headgate.steward.iceberg import Documents
 from headgate.steward.permits import Permit
+from headgate.steward.plan_trail import PlanTrail, Step
 from headgate.steward.planned import told
 from headgate.steward.reads import Circumstances
 from headgate.steward.sights import Sight
@@ -30,12 +36,17 @@ from headgate.store import keys, plans
 from headgate.store.database import stored_time
 
 Json = dict[str, Any]
+log = structlog.get_logger("headgate.plans")
 
 PATIENCE: Final = 2.0
 """Seconds that a client waits for its plan before it is told to come back for it."""
 LIFETIME: Final = timedelta(minutes=30)
 MOST_WAITING: Final = 256
 """How many plans may be under way in this process; more are refused until some are done."""
+MOST_NAMED: Final = 100
+"""Files of a plan that credentials may be asked for by name; a session policy has room for far fewer."""
+_FILE_PATH: Final = b'"file-path":'
+_IN_PARTS: Final = b'"plan-tasks":'
 
 
 class Planned(msgspec.Struct, frozen=True):
@@ -44,6 +55,27 @@ class Planned(msgspec.Struct, frozen=True):
     status: str
     id: str | None = None
     members: bytes = b""
+
+    @property
+    def files(self) -> list[str] | None:
+        """The data and delete files of a plan that is done; None if it comes in parts or has more than can be named."""
+        if self.members.count(_FILE_PATH) > MOST_NAMED or self.members.startswith(_IN_PARTS):
+            return None
+        told = msgspec.json.decode(b"{" + self.members + b"}", type=_Tasks)
+        return [task.data_file.file_path for task in told.tasks] + [file.file_path for file in told.deletes]
+
+
+class _File(msgspec.Struct, frozen=True, rename="kebab"):
+    file_path: str
+
+
+class _Task(msgspec.Struct, frozen=True, rename="kebab"):
+    data_file: _File
+
+
+class _Tasks(msgspec.Struct, frozen=True):
+    tasks: list[_Task] = msgspec.field(name="file-scan-tasks", default_factory=list)
+    deletes: list[_File] = msgspec.field(name="delete-files", default_factory=list)
 
 
 class Scans:
@@ -58,6 +90,8 @@ class Scans:
         self._waiting = ThreadPoolExecutor(MOST_WAITING, thread_name_prefix="waiting-plans")
         self._running: set[Future[Made]] = set()
         self._underway = Underway(self.kernel.store)
+        self.trail = PlanTrail(self.kernel)
+        self.evaluations = Evaluations()
 
     @cached_property
     def _key(self) -> bytes:
@@ -69,6 +103,10 @@ class Scans:
         INVARIANT: for restricted callers, whether a plan is there at once depends on whether the governed manifests of its
         snapshot are ready, never on which copies a filter needs: all other plans are submitted first and then polled.
         """
+        with self.trail.failures(permit, Step.PLAN, circumstances):
+            return self._planned(permit, body, circumstances)
+
+    def _planned(self, permit: Permit, body: bytes, circumstances: Circumstances) -> Planned:
         with told():
             request = PlanRequest.from_json(body or b"{}")
         now = self._current(permit)
@@ -89,8 +127,50 @@ class Scans:
         except StillRunning:
             return self._later(permit, now, work, body, circumstances)
 
-    def poll(self, permit: Permit, id: str) -> Planned:
+    def poll(self, permit: Permit, id: str, circumstances: Circumstances) -> Planned:
         """How far a plan of the caller's own is. One made under another view of the table than now is gone."""
+        with self.trail.failures(permit, Step.POLL, circumstances):
+            found = self._polled(permit, id)
+            self.trail.record(permit, Step.POLL, found.status, circumstances, plan=_short(id))
+            return found
+
+    def cancel(self, permit: Permit, id: str, circumstances: Circumstances) -> None:
+        """Forget a plan of the caller's own; if it is still under way, its outcome goes nowhere."""
+        with self.trail.failures(permit, Step.CANCEL, circumstances):
+            self._record(permit, id)
+            plans.forget(self.kernel.store, id)
+            self.trail.record(permit, Step.CANCEL, "cancelled", circumstances, plan=_short(id))
+
+    def tasks(self, permit: Permit, body: bytes, circumstances: Circumstances) -> bytes:
+        """The members of the answer for one part of a plan that was given out in parts."""
+        with self.trail.failures(permit, Step.TASK, circumstances):
+            now = self._current(permit)
+            with told():
+                token = planning.TaskRequest.from_json(body).plan_task
+                made, task = self._from_token(now, permit, token)
+                if not hmac.compare_digest(task.plan_id.encode(), self._whose(permit).encode()):
+                    raise planning.InvalidPlanTaskError
+                members = made.body(task.start, task.stop)
+            self.trail.record(
+                permit,
+                Step.TASK,
+                "completed",
+                circumstances,
+                **_said(made),
+                view=now.view,
+                task=[task.start, task.stop],
+                files=task.stop - task.start,
+            )
+            return members
+
+    def close(self) -> None:
+        self._underway.close()
+        for pool in (self._pool, self._waiting):
+            pool.shutdown(wait=False, cancel_futures=True)
+
+    # -- inside -------------------------------------------------------------------------------------------------
+
+    def _polled(self, permit: Permit, id: str) -> Planned:
         record = self._record(permit, id)
         if record.view != self._view(permit, self._current(permit)):
             raise _no_plan(id)
@@ -100,36 +180,6 @@ class Scans:
         if record.lapsed:
             self._resume(permit, record)
         return Planned(record.status, id, record.answer or b"")
-
-    def cancel(self, permit: Permit, id: str) -> None:
-        """Forget a plan of the caller's own; if it is still under way, its outcome goes nowhere."""
-        self._record(permit, id)
-        plans.forget(self.kernel.store, id)
-
-    def tasks(self, permit: Permit, token: str, circumstances: Circumstances) -> bytes:
-        """The members of the answer for one part of a plan that was given out in parts."""
-        now = self._current(permit)
-        with told():
-            made, task = self._from_token(now, permit, token)
-            if not hmac.compare_digest(task.plan_id.encode(), self._whose(permit).encode()):
-                raise planning.InvalidPlanTaskError
-            members = made.body(task.start, task.stop)
-        self.kernel.audit_read(
-            permit,
-            **_said(made),
-            view=now.view,
-            task=[task.start, task.stop],
-            files=task.stop - task.start,
-            **circumstances.told(),
-        )
-        return members
-
-    def close(self) -> None:
-        self._underway.close()
-        for pool in (self._pool, self._waiting):
-            pool.shutdown(wait=False, cancel_futures=True)
-
-    # -- inside -------------------------------------------------------------------------------------------------
 
     def _at_hand(self, permit: Permit, sight: Sight, request: PlanRequest) -> bool:
         """Whether a restricted plan needs nothing but governed manifests that are ready.
@@ -149,7 +199,7 @@ class Scans:
             return self._answer(again, self._current(again), request, all_at_once=True)
 
         members, audited = self.reads.waited_in_request(permit, look)
-        self.kernel.audit_read(permit, **audited, **circumstances.told())
+        self.trail.record(permit, Step.PLAN, "completed", circumstances, **audited)
         return members
 
     def _begun(
@@ -168,7 +218,25 @@ class Scans:
         """Plan again, under the rights of this moment, what the process that was at it did not finish."""
         request = PlanRequest.from_json(record.request or b"{}")
         said = msgspec.json.decode(record.said, type=Circumstances)
-        self._underway.resume(record, lambda: self._begun(permit, self._current(permit), request, said))
+
+        def start() -> Future[Made]:
+            return self._watched(permit, self._begun(permit, self._current(permit), request, said), said)
+
+        self._underway.resume(record, start)
+
+    def _watched(self, permit: Permit, work: "Future[Made]", circumstances: Circumstances) -> "Future[Made]":
+        """Work that nobody waits for: if it fails, that is recorded when it does."""
+
+        def ended(done: "Future[Made]") -> None:
+            if not done.cancelled() and (error := done.exception()) is not None:
+                try:
+                    self.trail.record_failure(permit, Step.PLAN, error, circumstances)
+                except e.HeadgateError as lost:
+                    # Nothing was given; the next read is refused for the same reason.
+                    log.warning("a failed plan is not in the audit trail", reason=str(lost)[:500])
+
+        work.add_done_callback(ended)
+        return work
 
     def _plan(
         self, permit: Permit, now: "_Current", request: PlanRequest, circumstances: Circumstances
@@ -178,7 +246,7 @@ class Scans:
             return self._look(again, now if again is permit else self._current(again), request)
 
         made, told = self.reads.waited(permit, look, LIFETIME.total_seconds())
-        self.kernel.audit_read(permit, **told, **circumstances.told())
+        self.trail.record(permit, Step.PLAN, "completed", circumstances, **told)
         return made
 
     def _look(self, permit: Permit, now: "_Current", request: PlanRequest) -> tuple[Made, dict[str, object]]:
@@ -192,17 +260,18 @@ class Scans:
         self, permit: Permit, now: "_Current", request: PlanRequest, *, all_at_once: bool = False
     ) -> tuple[bytes, dict[str, object]]:
         if now.sight is None:
-            return self._whole(permit, now, self._made(now, request))
-        if self.reads.delegated(permit, now.sight) is not None:
+            found = self._evaluated(permit, now, request, lambda: self._made(now, request))
+            return found.members, found.audited
+        sight = now.sight
+        if self.reads.delegated(permit, sight) is not None:
             # The engine enforces the rest by itself, and is trusted to.
-            members, told = self._whole(permit, now, self.governed.plan(now.sight, request))
-            return members, {**told, "delegated": True}
-        made = self._restricted(permit, now.sight, _as_shown(request), all_at_once=all_at_once)
-        # A scan between snapshots is given whole: its governed manifests are nowhere to be found again for a part of it.
-        between = request.start_snapshot_id is not None
-        return self._whole(permit, now, made, in_parts=not between)
+            found = self._evaluated(permit, now, request, lambda: self.governed.plan(sight, request))
+            return found.members, {**found.audited, "delegated": True}
+        return self._restricted(permit, now, sight, _as_shown(request), all_at_once=all_at_once)
 
-    def _restricted(self, permit: Permit, sight: Sight, request: PlanRequest, *, all_at_once: bool) -> Plan:
+    def _restricted(
+        self, permit: Permit, now: "_Current", sight: Sight, request: PlanRequest, *, all_at_once: bool
+    ) -> tuple[bytes, dict[str, object]]:
         """A plan over governed files, or NotReady while they are being made.
 
         INVARIANT: a caller's request acts on governed metadata only. Which way is taken depends on the request, on what is
@@ -214,19 +283,38 @@ class Scans:
         with told():
             scope = planning.check(shown, request)
         if scope.added_by is not None:
-            return self.governed.plan_some(sight, shown, request, reader)
+            # Given whole: its governed manifests are nowhere to be found again for a part of it.
+            made = self.governed.plan_some(sight, shown, request, reader)
+            return self._whole(permit, now, made, in_parts=False)
         snapshot = scope.snapshot_id
         if snapshot is None or snapshot in ready:
-            return self.governed.plan_governed(sight, shown, request)
+            listed = None if scope.snapshot is None else scope.snapshot.get("manifest-list")
+            found = self._evaluated(
+                permit, now, request, lambda: self.governed.plan_governed(sight, shown, request), listed
+            )
+            return found.members, found.audited
         if not all_at_once and self.governed.chooser(sight, shown, request).narrows(sight.metadata):
             some = self.governed.plan_some(sight, shown, request, reader)
             current = snapshot == shown.get("current-snapshot-id")
             if some.file_count <= FILES_PER_TASK and (current or not _names_originals(some, sight)):
-                return some
+                return self._whole(permit, now, some)
         # What is given out in parts has to be found again, and what of the table itself readers are told of must be written
         # down where credentials for it are given: both takes governed manifests.
         governed = self.governed.govern(sight, snapshot, reader)
-        return self.governed.plan_governed(sight, governed, request)
+        return self._whole(permit, now, self.governed.plan_governed(sight, governed, request))
+
+    def _evaluated(
+        self,
+        permit: Permit,
+        now: "_Current",
+        request: PlanRequest,
+        make: Callable[[], Plan],
+        shown: str | None = None,
+    ) -> Evaluated:
+        """A plan's answer, from the cache if the same was asked of the same state before."""
+        view = self._view(permit, now)
+        key = fingerprint(permit, now.document, shown, view, request)
+        return self.evaluations.answer(key, lambda: Evaluated(*self._whole(permit, now, make())))
 
     def _whole(
         self, permit: Permit, now: "_Current", made: Plan, *, in_parts: bool = True
@@ -238,6 +326,7 @@ class Scans:
             "files": made.file_count,
             "bytes": made.total_bytes,
             "records": made.total_records,
+            "planned": _prints(made),
         }
 
     def _made(self, now: "_Current", request: PlanRequest) -> Plan:
@@ -309,7 +398,9 @@ class Scans:
             msgspec.json.encode(circumstances),
             self._underway.runner,
         )
-        self._underway.begin(record, work)
+        self._underway.begin(record, self._watched(permit, work, circumstances))
+        asked = _asked(PlanRequest.from_json(body or b"{}"))
+        self.trail.record(permit, Step.PLAN, "submitted", circumstances, plan=_short(id), **asked)
         return Planned("submitted", id)
 
     def _record(self, permit: Permit, id: str) -> plans.PlanRecord:
@@ -363,13 +454,31 @@ def _no_plan(id: str) -> e.NotFound:
     return e.NotFound(f"there is no plan '{clip(id)}'", hint="plan the scan again", about="plan")
 
 
-def _said(made: Plan) -> dict[str, object]:
+def _prints(made: Plan) -> str | None:
+    """The fingerprints of a plan's files, in base64, for who compares reads with it; None of a large plan."""
+    if made.file_count > MOST_NAMED:
+        return None
+    files = list(made.files())
+    return base64.b64encode(
+        fingerprints(path for file in files for path in (file.path, *file.deletes))
+    ).decode()
+
+
+def _short(id: str) -> str:
+    """Enough of a plan's id to find its lines in the audit trail."""
+    return clip(id, 8)
+
+
+def _asked(request: PlanRequest) -> dict[str, object]:
     """What was asked for, for the audit."""
-    asked = made.request
-    predicate = None if asked.filter is None else clip(msgspec.json.encode(asked.filter).decode(), 4000)
+    predicate = None if request.filter is None else clip(msgspec.json.encode(request.filter).decode(), 4000)
     return {
-        "snapshot": made.snapshot_id,
-        "since": asked.start_snapshot_id,
+        "since": request.start_snapshot_id,
         "predicate": predicate,
-        "projection": None if asked.select is None else list(asked.select[:200]),
+        "projection": None if request.select is None else list(request.select[:200]),
     }
+
+
+def _said(made: Plan) -> dict[str, object]:
+    """What was asked for and found, for the audit."""
+    return {"snapshot": made.snapshot_id, **_asked(made.request)}

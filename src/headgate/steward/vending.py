@@ -1,6 +1,6 @@
 """Access to the files of tables: credentials and signatures, each for what the caller sees and no more."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -14,6 +14,7 @@ from headgate.model.errors import Forbidden
 from headgate.model.objects import ObjectType, clip
 from headgate.steward.iceberg import Documents
 from headgate.steward.permits import Permit
+from headgate.steward.plan_trail import Step
 from headgate.steward.reads import Circumstances
 from headgate.steward.sights import Sight
 from headgate.steward.tables import place_of
@@ -67,6 +68,30 @@ class Vending:
             return OWN
         scope = self.scope_of(permit, adapter, adapter.document(place_of(permit)))
         return self._given(permit, vendor, scope, asked)
+
+    def plan_access(
+        self, permit: Permit, circumstances: Circumstances, files: Sequence[str] | None
+    ) -> Access:
+        """What a client gets with a plan that is done, if it asks for any: access to the planned files.
+
+        `files` is None where a plan does not tell all of them. Where they do not fit a session policy, the client gets
+        what it would get with the table itself; the audit says which of the two it was.
+        INVARIANT: a plan gives nothing that the table itself would not give its caller, and never more than reading.
+        """
+        adapter = self.documents.adapter(permit)
+        vendor = self.vendors.of(adapter.properties)
+        asked, credentials = circumstances.delegations, frozenset({"vended-credentials"})
+        if not asked & credentials or not vendor.vends or files == []:
+            return OWN
+        scope = self.scope_of(permit, adapter, adapter.document(place_of(permit)))
+        if files is not None and scope and all(map(scope.reads, files)):
+            try:
+                planned = Scope(files=tuple(dict.fromkeys(map(normal, files))))
+                return self._given(permit, vendor, planned, credentials, "plan")
+            except (TooManyFiles, Unscopable):
+                pass
+        folders = Scope(folders=(*scope.folders, *scope.write), files=scope.files)
+        return self._given(permit, vendor, folders, asked, "table")
 
     def staged_access(self, permit: Permit, document: Document, circumstances: Circumstances) -> Access:
         """What a client gets to write the files of a table that it stages in the permit's schema.
@@ -146,7 +171,10 @@ class Vending:
             return NOTHING
         return Scope(folders=(sight.folder,), files=originals)
 
-    def _given(self, permit: Permit, vendor: Vendor, scope: Scope, asked: frozenset[str]) -> Access:
+    def _given(
+        self, permit: Permit, vendor: Vendor, scope: Scope, asked: frozenset[str], of: str | None = None
+    ) -> Access:
+        """Credentials or signatures for a scope; `of` tells the audit what the scope of a plan's credentials is."""
         if not scope or not all(map(self.openings.holds, scope.places)):
             return OWN
         signs = "remote-signing" in asked and vendor.signs
@@ -158,9 +186,12 @@ class Vending:
                 if not signs:
                     raise
             else:
+                places = (*scope.folders, *scope.write) or scope.files
                 self.kernel.audit_read(
                     permit,
-                    vended=[clip(place, 500) for place in (*scope.folders, *scope.write)[:_MOST_TOLD]],
+                    step=None if of is None else str(Step.ACCESS),
+                    scope=of,
+                    vended=[clip(place, 1500) for place in places[:_MOST_TOLD]],
                     keys=sorted({each.print for each in credentials}),
                     files=len(scope.files) or None,
                     writes=True if scope.write else None,

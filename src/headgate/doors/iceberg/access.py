@@ -94,9 +94,15 @@ def _made(call: Call, ref: ObjectRef, body: Json) -> Access:
 @routes.on("GET", "/credentials", Op.READ_TABLE, table, query=("planId", "referenced-by"))
 def credentials(call: Call) -> Any:
     """Credentials for the table's files, before those that a client has expire."""
+    vending, said = call.steward.vending, circumstances(call)
+    access = OWN
     if plan := call.query.get("planId"):
-        call.steward.scans.poll(call.permit, plan)
-    access = call.steward.vending.credentials(call.permit)
+        found = call.steward.scans.poll(call.permit, plan, said)
+        if found.status == "completed":
+            asked = Circumstances("vended-credentials", said.referenced_by, said.client)
+            access = vending.plan_access(call.permit, asked, found.files)
+    if not access:
+        access = vending.credentials(call.permit)
     return Answer({"storage-credentials": [], **told(access, call.permit.ref)}, headers=UNCACHED)
 
 

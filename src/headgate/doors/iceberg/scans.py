@@ -8,13 +8,10 @@ from headgate.decide import Op
 from headgate.doors.iceberg import access
 from headgate.doors.iceberg.access import circumstances, table
 from headgate.doors.routing import Answer, Call, Routes
+from headgate.steward.plan_trail import Step
 from headgate.steward.scans import Planned
 
 routes = Routes("/iceberg/v1/{prefix}/namespaces/{namespace}/tables/{table}")
-
-
-class FetchTasks(msgspec.Struct, frozen=True, rename="kebab"):
-    plan_task: str
 
 
 def _answer(call: Call, planned: Planned) -> Answer:
@@ -26,7 +23,8 @@ def _answer(call: Call, planned: Planned) -> Answer:
         parts.append(planned.members)
     # Added to the answer and never kept with the plan.
     if planned.status == "completed" and (said := circumstances(call)).delegations:
-        given = call.steward.vending.access(call.permit, said)
+        with call.steward.scans.trail.failures(call.permit, Step.ACCESS, said):
+            given = call.steward.vending.plan_access(call.permit, said, planned.files)
         if given.credentials:
             parts.append(msgspec.json.encode(access.told(given, call.permit.ref))[1:-1])
     return Answer(b"{" + b",".join(parts) + b"}")
@@ -58,6 +56,11 @@ _PLAN: Final = {
     },
 }  # fmt: skip
 """What a plan may ask for, for the OpenAPI document; the planner itself reads it."""
+_TASK: Final = {
+    "type": "object",
+    "required": ["plan-task"],
+    "properties": {"plan-task": {"type": "string"}},
+}
 
 
 @routes.on("POST", "/plan", Op.READ_TABLE, table, raw={"application/json": _PLAN})
@@ -69,20 +72,19 @@ def plan_scan(call: Call) -> Any:
 @routes.on("GET", "/plan/{plan-id}", Op.READ_TABLE, table)
 def fetch_plan(call: Call) -> Any:
     """Ask how far a plan is that took longer."""
-    planned = call.steward.scans.poll(call.permit, call.params["plan-id"])
+    planned = call.steward.scans.poll(call.permit, call.params["plan-id"], circumstances(call))
     return _answer(call, planned)
 
 
 @routes.on("DELETE", "/plan/{plan-id}", Op.READ_TABLE, table)
 def cancel_plan(call: Call) -> Any:
     """Give up a plan."""
-    call.steward.scans.cancel(call.permit, call.params["plan-id"])
+    call.steward.scans.cancel(call.permit, call.params["plan-id"], circumstances(call))
     return Answer(status=204)
 
 
-@routes.on("POST", "/tasks", Op.READ_TABLE, table, body=FetchTasks)
+@routes.on("POST", "/tasks", Op.READ_TABLE, table, raw={"application/json": _TASK})
 def fetch_tasks(call: Call) -> Any:
     """The files of one part of a plan."""
-    body: FetchTasks = call.body
-    members = call.steward.scans.tasks(call.permit, body.plan_task, circumstances(call))
+    members = call.steward.scans.tasks(call.permit, call.raw, circumstances(call))
     return Answer(b"{" + members + b"}")

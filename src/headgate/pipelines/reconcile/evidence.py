@@ -1,6 +1,8 @@
 """The audit trail as evidence: what each principal was given, from when to when, which plans were made, what engines reported."""
 
+import base64
 import datetime as dt
+import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
@@ -14,6 +16,7 @@ _PLACES: Final = ("given", "vended", "places")
 """What an event may say was given: a view's folder, the folders of a credential, the files of a signed request."""
 _NO_PLAN: Final = frozenset({"task", "vended", "signed"})
 """What marks an event that is a part of a plan, or comes with one."""
+_PLAN: Final = "plan:"
 
 
 class Terms(msgspec.Struct, frozen=True):
@@ -64,7 +67,11 @@ class Loss(msgspec.Struct, frozen=True):
 
 
 class Evidence(msgspec.Struct, frozen=True):
-    """All that is known of what principals were given. `folders` are those of tables; `keys` whose an access key is, by its print."""
+    """All that is known of what principals were given.
+
+    `folders` are those of tables; `keys` whose an access key is, by its print; `plans` the files of the plan that an
+    access key was given for, by its print; `prints` the fingerprints of the files of plans, by what `given` calls them.
+    """
 
     given: tuple[Given, ...]
     planned: tuple[Planned, ...]
@@ -72,10 +79,15 @@ class Evidence(msgspec.Struct, frozen=True):
     folders: Mapping[str, str]
     users: frozenset[str]
     keys: Mapping[str, str]
+    plans: Mapping[str, tuple[str, ...]] = {}
+    prints: Mapping[str, bytes] = {}
 
     @property
     def views(self) -> frozenset[str]:
-        return frozenset(given.view for given in self.given if given.view is not None)
+        """The views whose originals were given."""
+        return frozenset(
+            given.view for given in self.given if given.view is not None and given.view not in self.prints
+        )
 
 
 def moment(text: str) -> dt.datetime:
@@ -87,13 +99,16 @@ def gather(events: Iterable[Event], users: Iterable[str], terms: Terms) -> Evide
     """Read the events of loads and plans that were allowed.
 
     Who loads a table they see whole is given its folders: an engine that plans by itself may read any file there. Who sees
-    a part of it is given the view's own folder, and the originals that readers of the view are given.
+    a part of it is given the view's own folder, and the originals that readers of the view are given. Who plans is given
+    the files of the plan, as far as the audit names them; of a large plan, what a load would give.
     """
     spans: dict[tuple[str, str, str | None, str | None], list[dt.datetime]] = {}
     planned: list[Planned] = []
     reported: list[Reported] = []
     folders: dict[str, str] = {}
     keys: dict[str, str] = {}
+    plans: dict[str, tuple[str, ...]] = {}
+    prints: dict[str, bytes] = {}
     known = set(users)
     for event in events:
         if not event["allowed"] or event.get("type") != "table":
@@ -108,6 +123,17 @@ def gather(events: Iterable[Event], users: Iterable[str], terms: Terms) -> Evide
         own = [normal(folder).rstrip("/") for folder in details.get("folders") or ()]
         folders.update((folder, table) for folder in own)
         keys.update((key, user) for key in details.get("keys") or ())
+        if details.get("scope") == "plan":
+            named = tuple(normal(place) for place in details.get("vended") or ())
+            plans.update((key, named) for key in details.get("keys") or ())
+        if details.get("planned") is not None:
+            data = base64.b64decode(details["planned"])
+            name = _PLAN + hashlib.sha256(data).hexdigest()
+            prints[name] = data
+            spans.setdefault((user, table, None, name), []).append(at)
+            if details.get("files"):
+                planned.append(Planned(event["id"], user, table, at, details["files"]))
+            continue
         # A trusted engine is given the table itself.
         view = None if details.get("delegated") else details.get("view")
         more = [normal(place).rstrip("/") for key in _PLACES for place in details.get(key) or ()]
@@ -122,7 +148,9 @@ def gather(events: Iterable[Event], users: Iterable[str], terms: Terms) -> Evide
         for whose, times in spans.items()
         for start, end in _merged(sorted(times), terms.window)
     ]
-    return Evidence(tuple(given), tuple(planned), tuple(reported), folders, frozenset(known), keys)
+    return Evidence(
+        tuple(given), tuple(planned), tuple(reported), folders, frozenset(known), keys, plans, prints
+    )
 
 
 def _merged(times: Sequence[dt.datetime], window: dt.timedelta) -> list[tuple[dt.datetime, dt.datetime]]:

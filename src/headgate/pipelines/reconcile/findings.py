@@ -27,7 +27,7 @@ NEVER_READ: Final = "never-read"
 UNGIVEN_REPORT: Final = "report-without-plan"
 KINDS: Final = {
     REVOKED: "read after the reader lost the right to read the table",
-    UNPLANNED: "read of a file that no load or plan of the reader gave them",
+    UNPLANNED: "read of a file that no load or plan of the reader gave them, or that is not of the plan its key was given for",
     STRANGER: "read of a table's file by someone who has no session of Headgate's",
     UNGIVEN_REPORT: "an engine reports a scan that no load or plan of its user allows",
     NEVER_READ: "a plan whose files were not read, as far as logs and reports tell",
@@ -98,7 +98,7 @@ def reconcile(
     told = lines.groupBy("log").agg(*_exprs(*_TOLD)).collect()
     until = max((_utc(row.latest) for row in told if row.latest is not None), default=None)
     reads = _reads(spark, lines, evidence, terms, trusted)
-    judged = _judged(spark, reads, evidence, terms, named or {}, losses).cache()
+    judged = _judged(spark, reads, evidence, terms, {**(named or {}), **evidence.prints}, losses).cache()
     wrong = judged.where("kind IS NOT NULL").groupBy("kind", "user", "object", "path", "requester")
     found = wrong.agg(*_exprs(*_SUMMED)).selectExpr(
         "kind", "user", "object", "path AS file", "requester", "reads", "bytes", "first", "last"
@@ -129,6 +129,12 @@ def _reads(
     keys = f.broadcast(
         _table(spark, {"print": _texts(evidence.keys), "holder": _texts(evidence.keys.values())})
     )
+    plans = f.broadcast(
+        spark.createDataFrame(
+            [(print, list(files)) for print, files in evidence.plans.items()],
+            "print STRING, planned ARRAY<STRING>",
+        )
+    )
     reads = (
         lines.where("readable AND status IN (200, 206)")
         .where(f.col("operation").isin(*READS))
@@ -144,14 +150,17 @@ def _reads(
         .join(above, "parent", "left")
         .withColumn("print", f.expr(f"substring(sha2(session, 256), 1, {KEY_PRINT})"))
         .join(keys, "print", "left")
+        .join(plans, "print", "left")
         .selectExpr(
             "coalesce(holder, own, above) AS user",
+            # A key that was given for a plan reads that plan's files, whatever else its holder was given.
+            "planned IS NOT NULL AND NOT array_contains(planned, path) AS outside",
             "coalesce(requester, '-') AS requester",
             "path",
             "at",
             "bytes",
         )
-        .groupBy("user", "requester", "path", "at")
+        .groupBy("user", "requester", "outside", "path", "at")
         .agg(*_exprs("count(1) AS reads", "coalesce(sum(bytes), 0) AS bytes"))
     )
 
@@ -167,7 +176,7 @@ def _judged(
     """Each read with its table and the kind of finding it is; NULL for one that is as it should be."""
     from pyspark.sql import functions as f
 
-    key = ["user", "requester", "path", "at", "reads", "bytes"]
+    key = ["user", "requester", "outside", "path", "at", "reads", "bytes"]
     folders = _table(spark, {"folder": _texts(evidence.folders), "owner": _texts(evidence.folders.values())})
     spans = [given for given in evidence.given if given.place is not None]
     given = _table(
@@ -207,7 +216,7 @@ def _judged(
     )
     kind = (
         f"CASE WHEN user IS NULL THEN IF(object IS NULL, NULL, '{STRANGER}') "
-        f"WHEN revoked THEN '{REVOKED}' WHEN NOT covered THEN '{UNPLANNED}' END AS kind"
+        f"WHEN revoked THEN '{REVOKED}' WHEN outside OR NOT covered THEN '{UNPLANNED}' END AS kind"
     )
     return covered.selectExpr(*key, "object", kind)
 
