@@ -1,5 +1,7 @@
 """The rules of translation one by one, on a target that can say little: exact, narrower and reported, never wider."""
 
+import pytest
+
 from headgate.model.privileges import Condition
 from headgate.sync.canonical import canonical, direct_role, vocabulary
 from headgate.sync.capabilities import Capabilities
@@ -21,6 +23,7 @@ from headgate.sync.facts import (
 )
 from headgate.sync.losses import Cause
 from headgate.sync.names import PrincipalMap
+from headgate.sync.surroundings import Surroundings
 from headgate.sync.translate import Options, Translation, translate
 from tests.sync.worlds import CATALOG, COLUMNS, INVENTORY, PEOPLE, SCHEMAS, TABLES, USERS, VIEWS
 
@@ -124,7 +127,43 @@ def test_groups_and_roles_are_written_for_their_members_where_there_are_none() -
         Member(TEAM, ANN),
     )
     assert granted(made) == {("ann", "table:lake.sales.orders", "SELECT")}
-    assert {Cause.GROUP, Cause.ROLE} <= causes(made)
+    assert {Cause.GROUP, Cause.ROLE_UNWRITTEN} <= causes(made)
+
+
+LACKING = {Cause.ROLE: "roles", Cause.GROUP: "groups", Cause.DENY: "deny"}
+
+
+@pytest.mark.parametrize("able", all_capabilities(), ids=lambda able: able.system)
+def test_no_system_is_said_to_lack_what_it_has(able: Capabilities) -> None:
+    """Roles and groups may be left out for many reasons; that there are none is said only where there are none."""
+    facts = [
+        *(fact for holder in (READER, BLOCKED, TEAM) for fact in uses(holder)),
+        Known(READER),
+        Known(BLOCKED),
+        Grant(READER, TABLES[0], "SELECT_TABLE"),
+        Grant(BLOCKED, TABLES[0], "SELECT_TABLE", Condition.DENY),
+        # A word that no other system has: then the denial cannot be said as it is.
+        Grant(READER, TABLES[0], "MODIFY_TABLE"),
+        Member(READER, TEAM),
+        Member(BLOCKED, TEAM),
+        Member(TEAM, ANN),
+        RowFilter(TABLES[0], "none", "whatever this is", (TEAM,)),
+    ]
+    source = Facts([*INVENTORY, *PEOPLE, *facts])
+    for around in (Surroundings(), Surroundings(above=frozenset({READER}), closed=frozenset({BLOCKED}))):
+        made = translate(source, TARGET, able, NAMES, VOCABULARY, around=around)
+        said = {LACKING[cause] for cause in causes(made) if cause in LACKING}
+        assert not {word for word in said if getattr(able, word)}, sorted(map(str, made.losses))
+        assert not (able.other_roles and "roles" in said)
+
+
+def test_a_role_that_a_target_with_roles_does_not_get_is_not_put_down_to_a_lack_of_roles() -> None:
+    facts = [*uses(READER), Known(READER), Grant(READER, TABLES[0], "SELECT_TABLE"), Member(READER, ANN)]
+    source = Facts([*INVENTORY, *PEOPLE, *facts])
+    around = Surroundings(above=frozenset({READER}))
+    made = translate(source, TARGET, postgresql.CAPABILITIES, NAMES, VOCABULARY, around=around)
+    assert {loss.cause for loss in made.losses if loss.principal == "role:reader"} == {Cause.ABOVE}
+    assert "no roles" not in "; ".join(map(str, made.losses))
 
 
 def test_a_column_stays_a_column() -> None:

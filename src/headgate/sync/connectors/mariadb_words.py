@@ -63,6 +63,7 @@ MARIADB: Final = Capabilities(
         gates=NO_GATES,
         owner_inherits=False,
     ),
+    other_roles=True,
     direct=frozenset({Kind.USER, Kind.GROUP}),
     columns=True,
     creates=frozenset({Kind.USER}),
