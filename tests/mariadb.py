@@ -23,8 +23,8 @@ from tests.postgres import free_port
 _UNPRIVILEGED = ("mysql", "nobody")
 
 
-class NoMariaDB(Exception):
-    """There is no MariaDB here and none could be installed."""
+class NotStarted(Exception):
+    """There is no such server here, or it does not start."""
 
 
 class Server(msgspec.Struct, frozen=True):
@@ -48,7 +48,7 @@ def _binaries() -> tuple[str, str]:
     path = f"{os.environ.get('PATH', '')}:/usr/sbin"
     server, install = shutil.which("mariadbd", path=path), shutil.which("mariadb-install-db", path=path)
     if not server or not install:
-        raise NoMariaDB("no mariadbd: install Debian's package 'mariadb-server'")
+        raise NotStarted("no mariadbd: install Debian's package 'mariadb-server'")
     return server, install
 
 
@@ -61,7 +61,7 @@ def _as_ordinary_user(folder: Path) -> list[str]:
         except LookupError:
             continue
         return ["runuser", "-u", user, "--"]
-    raise NoMariaDB("no unprivileged user to run MariaDB as")
+    raise NotStarted("no unprivileged user to run MariaDB as")
 
 
 @contextmanager
@@ -113,7 +113,7 @@ def running() -> Iterator[Server]:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
-        _wait(server, process)
+        wait_for("MariaDB", server, process)
         yield server
     finally:
         if process is not None:
@@ -122,7 +122,7 @@ def running() -> Iterator[Server]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _wait(server: Server, process: "subprocess.Popen[bytes]") -> None:
+def wait_for(what: str, server: Server, process: "subprocess.Popen[bytes]") -> None:
     deadline = time.monotonic() + 60
     while True:
         try:
@@ -130,7 +130,7 @@ def _wait(server: Server, process: "subprocess.Popen[bytes]") -> None:
             return
         except pymysql.Error:
             if process.poll() is not None or time.monotonic() > deadline:
-                raise NoMariaDB("MariaDB did not start") from None
+                raise NotStarted(f"{what} did not start") from None
             time.sleep(0.1)
 
 
@@ -139,7 +139,7 @@ def mariadb_server() -> Iterator[Server]:
     server = running()
     try:
         address = server.__enter__()
-    except NoMariaDB as reason:
+    except NotStarted as reason:
         lacking("MariaDB", reason)
         return
     yield address

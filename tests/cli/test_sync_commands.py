@@ -121,7 +121,8 @@ def test_a_snapshot_says_the_same_in_every_form(run: Run, tmp_path: Path) -> Non
     for name in names:
         done(run("fetch", "--from", "headgate:one", "--file", str(tmp_path / name)))
     snapshots = [PolicySnapshot.read((tmp_path / name).read_bytes()) for name in names]
-    assert len({snapshot.version_id for snapshot in snapshots}) == 1
+    assert len({snapshot.content_hash for snapshot in snapshots}) == 1
+    assert len({snapshot.version_id for snapshot in snapshots}) == len(snapshots)
     shown = done(run("fetch", "--from", "headgate:one", "--output", "json"))
     assert PolicySnapshot.read(shown.encode()).facts == snapshots[0].facts
 

@@ -14,7 +14,7 @@ from headgate.sync.names import PrincipalMap
 from tests.sync import lakeformation_server
 from tests.sync.bigquery_server import BigQueryServer
 from tests.sync.cells import Row, through_sql
-from tests.sync.polaris_server import PolarisServer
+from tests.sync.polaris_server import PolarisServer, entity
 from tests.sync.stands import Stand
 from tests.sync.unity_server import UnityServer
 from tests.sync.worlds import GROUPS, OBJECTS, SCHEMAS, TABLES, USERS, VIEWS
@@ -126,7 +126,7 @@ class PolarisStand(Stand):
             for object in objects:
                 tree[object.path[1:2]][kind].append(object.path[2])
         for user in USERS:
-            self.server.principals[user.name] = {"name": user.name, "entityVersion": 1}
+            self.server.principals[user.name] = entity(user.name)
         self.connector = PolarisConnector(self.server.client(), "polaris:lake", self.clock.pacing())
 
     def empty(self) -> None:

@@ -10,14 +10,15 @@ from headgate.sync.connectors.hive import Authorizer
 from headgate.sync.journal import Journal
 from tests.hive.server import hive_metastore, hive_metastore_four
 from tests.mariadb import mariadb_server
+from tests.mysql.server import mysql_server
 from tests.peers import Missing, lacking
 from tests.postgres import new_database, postgres_server
 from tests.sync.cloud_stands import BigQueryStand, LakeFormationStand, PolarisStand, UnityStand
 from tests.sync.hive_stand import HiveStand
 from tests.sync.ranger_stand import RangerStand
-from tests.sync.stands import GravitinoStand, HeadgateStand, MariaDBStand, PostgresStand, Stand
+from tests.sync.stands import GravitinoStand, HeadgateStand, MariaDBStand, MySQLStand, PostgresStand, Stand
 
-__all__ = ["hive_metastore", "hive_metastore_four", "mariadb_server", "postgres_server"]
+__all__ = ["hive_metastore", "hive_metastore_four", "mariadb_server", "mysql_server", "postgres_server"]
 
 CLOUDS: dict[str, Callable[[], Stand]] = {
     "lakeformation": LakeFormationStand,
@@ -26,13 +27,13 @@ CLOUDS: dict[str, Callable[[], Stand]] = {
     "bigquery": BigQueryStand,
 }
 SYSTEMS = (
-    *("headgate", "gravitino", "postgresql", "mariadb"),
+    *("headgate", "gravitino", "postgresql", "mariadb", "mysql"),
     *("hive", "hive-legacy", "hive-acl", "ranger"),
     *CLOUDS,
 )
 PAIRED = tuple(system for system in SYSTEMS if system not in ("hive-legacy", "hive-acl"))
 """Those that are paired with each other: a metastore is one system, whoever reads it."""
-_REAL = frozenset({"hive", "hive-legacy", "hive-acl", "ranger"})
+_REAL = frozenset({"mysql", "hive", "hive-legacy", "hive-acl", "ranger"})
 HIVES = {authorizer.capabilities.system: authorizer for authorizer in Authorizer}
 
 
@@ -66,6 +67,8 @@ def stand_of(
                 made[system] = _ranger()
             elif system in HIVES:
                 made[system] = HiveStand(request.getfixturevalue("hive_metastore"), HIVES[system])
+            elif system == "mysql":
+                made[system] = MySQLStand(request.getfixturevalue("mysql_server"))
             else:
                 made[system] = MariaDBStand(request.getfixturevalue("mariadb_server"))
         made[system].empty()

@@ -68,12 +68,12 @@ class PolarisServer(StandIn):
 
     def wipe(self) -> None:
         """As after bootstrap: the root principal, service_admin, and catalog_admin in every catalog."""
-        self.principal_roles: dict[str, dict[str, Any]] = {"service_admin": _entity("service_admin")}
+        self.principal_roles: dict[str, dict[str, Any]] = {"service_admin": entity("service_admin")}
         self.held: set[tuple[str, str]] = {("root", "service_admin")}
         self.catalog_roles: dict[tuple[str, str], dict[str, Any]] = {}
         self.assigned: set[tuple[str, str, str]] = set()
         self.given: dict[tuple[str, str], list[dict[str, Any]]] = {}
-        self.principals.setdefault("root", _entity("root"))
+        self.principals.setdefault("root", entity("root"))
         for catalog in self.trees:
             self._bootstrap(catalog)
 
@@ -82,7 +82,7 @@ class PolarisServer(StandIn):
         self._bootstrap(name)
 
     def _bootstrap(self, catalog: str) -> None:
-        self.catalog_roles[catalog, "catalog_admin"] = _entity("catalog_admin")
+        self.catalog_roles[catalog, "catalog_admin"] = entity("catalog_admin")
         self.given[catalog, "catalog_admin"] = [
             {"type": "catalog", "privilege": "CATALOG_MANAGE_ACCESS"},
             {"type": "catalog", "privilege": "CATALOG_MANAGE_CONTENT"},
@@ -109,7 +109,7 @@ class PolarisServer(StandIn):
         if name in self.principal_roles:
             raise Refusal(409, "AlreadyExistsException", f"Principal role {name} already exists")
         self.principal_roles[name] = {
-            **_entity(name),
+            **entity(name),
             "federated": bool(body["principalRole"].get("federated")),
         }
         return 201, self.principal_roles[name]
@@ -165,7 +165,7 @@ class PolarisServer(StandIn):
 
     @on("GET", f"{M}/catalogs")
     def list_catalogs(self, **_: Any) -> Any:
-        return {"catalogs": [{"type": "INTERNAL", **_entity(name)} for name in self.trees]}
+        return {"catalogs": [{"type": "INTERNAL", **entity(name)} for name in self.trees]}
 
     @on("GET", f"{M}/catalogs/{{}}/catalog-roles")
     def list_catalog_roles(self, catalog: str, **_: Any) -> Any:
@@ -178,7 +178,7 @@ class PolarisServer(StandIn):
         name = _named(required(body, "catalogRole", "name"))
         if (catalog, name) in self.catalog_roles:
             raise Refusal(409, "AlreadyExistsException", f"Catalog role {name} already exists")
-        self.catalog_roles[catalog, name] = _entity(name)
+        self.catalog_roles[catalog, name] = entity(name)
         self.given[catalog, name] = []
         return 201, self.catalog_roles[catalog, name]
 
@@ -331,7 +331,7 @@ class PolarisServer(StandIn):
         return False
 
 
-def _entity(name: str) -> dict[str, Any]:
+def entity(name: str) -> dict[str, Any]:
     stamps = {"createTimestamp": 1_700_000_000_000, "lastUpdateTimestamp": 1_700_000_000_000}
     return {"name": name, "properties": {}, "entityVersion": 1, **stamps}
 

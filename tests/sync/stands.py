@@ -410,6 +410,8 @@ class PostgresStand(Stand):
 class MariaDBStand(Stand):
     """A real MariaDB, asked by trying as the user."""
 
+    system = "mariadb"
+    roles = "SELECT User FROM mysql.global_priv WHERE JSON_VALUE(Priv, '$.is_role') AND User <> 'PUBLIC'"
     tells_columns = False
     asked = (
         "table.read",
@@ -440,7 +442,7 @@ class MariaDBStand(Stand):
         for user in USERS:
             self._run(f"CREATE USER IF NOT EXISTS '{user.name}'@'%'")
         account = Account("127.0.0.1", server.port, server.user, server.password)
-        self.connector = MariaDBConnector(account, "lake", f"mariadb:{secrets.token_hex(3)}")
+        self.connector = MariaDBConnector(account, "lake", f"{self.system}:{secrets.token_hex(3)}")
         self.empty()
 
     def _run(self, text: str) -> Any:
@@ -459,9 +461,7 @@ class MariaDBStand(Stand):
         self.sessions = {}
         for user in USERS:
             self._run(f"REVOKE ALL PRIVILEGES, GRANT OPTION FROM '{user.name}'@'%'")
-        for (name,) in self._run(
-            "SELECT User FROM mysql.global_priv WHERE JSON_VALUE(Priv, '$.is_role') AND User <> 'PUBLIC'"
-        ):
+        for (name,) in self._run(self.roles):
             self._run(f"DROP ROLE `{name.decode() if isinstance(name, bytes) else name}`")
 
     def may(self, user: Principal, object: Securable, action: str) -> bool:
@@ -490,6 +490,17 @@ class MariaDBStand(Stand):
             session.rollback()
 
 
+class MySQLStand(MariaDBStand):
+    """A real MySQL, asked in the same way: with every role active that the user holds."""
+
+    system = "mysql"
+    roles = "SELECT User FROM mysql.user WHERE account_locked = 'Y' AND password_expired = 'Y'"
+
+    def __init__(self, server: mariadb.Server) -> None:
+        super().__init__(server)
+        self._run("SET GLOBAL activate_all_roles_on_login = ON")
+
+
 def places(action: str) -> Iterator[Securable]:
     """The objects of the world that an action is done to."""
     type = action.partition(".")[0]
@@ -499,4 +510,13 @@ def places(action: str) -> Iterator[Securable]:
         yield from (object for object in OBJECTS if object.type == type)
 
 
-__all__ = ["CATALOG", "GravitinoStand", "HeadgateStand", "MariaDBStand", "PostgresStand", "Stand", "places"]
+__all__ = [
+    "CATALOG",
+    "GravitinoStand",
+    "HeadgateStand",
+    "MariaDBStand",
+    "MySQLStand",
+    "PostgresStand",
+    "Stand",
+    "places",
+]

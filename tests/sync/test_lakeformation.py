@@ -292,7 +292,7 @@ def test_groups_and_roles_are_written_for_their_members(lake: LakeFormationStand
     )
     result = lake.connector.push(snapshot(facts), Mode.MERGE, lake.names, journal)
     assert lake.may(CY, TABLES[0], "table.read")
-    assert {Cause.GROUP, Cause.ROLE} <= {loss.cause for loss in result.losses}
+    assert {Cause.GROUP, Cause.ROLE_UNWRITTEN} <= {loss.cause for loss in result.losses}
 
 
 # -- rows --------------------------------------------------------------------------------------------------------

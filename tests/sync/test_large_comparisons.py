@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 
 from headgate.model.errors import Unsupported
-from headgate.sync import diff as differences
+from headgate.sync import effective as reckoning
 from headgate.sync.capabilities import CANONICAL
 from headgate.sync.diff import diff
 from headgate.sync.effective import effective, most
@@ -27,6 +27,6 @@ def test_no_more_is_held_than_was_reckoned(facts: Facts) -> None:
 @settings(max_examples=1, deadline=None)
 def test_what_is_too_large_names_the_other_way(facts: Facts) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(differences, "MOST_IN_MEMORY", -1)
+        patch.setattr(reckoning, "MOST_IN_MEMORY", -1)
         with pytest.raises(Unsupported, match="--spark"):
             diff(facts, facts, VOCABULARY)

@@ -1,9 +1,13 @@
 """The rules of translation one by one, on a target that can say little: exact, narrower and reported, never wider."""
 
+import pytest
+
 from headgate.model.privileges import Condition
 from headgate.sync.canonical import canonical, direct_role, vocabulary
-from headgate.sync.connectors import all_capabilities, mariadb, postgresql, unity
+from headgate.sync.capabilities import Capabilities
+from headgate.sync.connectors import all_capabilities, postgresql, unity
 from headgate.sync.connectors import headgate as hg
+from headgate.sync.connectors.mariadb_words import MARIADB
 from headgate.sync.facts import (
     Fact,
     Facts,
@@ -19,6 +23,7 @@ from headgate.sync.facts import (
 )
 from headgate.sync.losses import Cause
 from headgate.sync.names import PrincipalMap
+from headgate.sync.surroundings import Surroundings
 from headgate.sync.translate import Options, Translation, translate
 from tests.sync.worlds import CATALOG, COLUMNS, INVENTORY, PEOPLE, SCHEMAS, TABLES, USERS, VIEWS
 
@@ -35,10 +40,10 @@ def uses(holder: Principal) -> list[Fact]:
 
 
 def to(
-    system: object, *facts: Fact, options: Options = Options(), names: PrincipalMap = NAMES
+    able: Capabilities, *facts: Fact, options: Options = Options(), names: PrincipalMap = NAMES
 ) -> Translation:
     source = Facts([*INVENTORY, *PEOPLE, *facts])
-    return translate(source, TARGET, system.CAPABILITIES, names, VOCABULARY, options)  # type: ignore[attr-defined]
+    return translate(source, TARGET, able, names, VOCABULARY, options)
 
 
 def causes(translation: Translation) -> set[Cause]:
@@ -50,40 +55,40 @@ def granted(translation: Translation) -> set[tuple[str, str, str]]:
 
 
 def test_a_wider_privilege_is_given_only_to_who_has_all_of_it() -> None:
-    some = to(postgresql, *uses(ANN), Grant(ANN, SCHEMAS[0], "CREATE_TABLE"))
+    some = to(postgresql.CAPABILITIES, *uses(ANN), Grant(ANN, SCHEMAS[0], "CREATE_TABLE"))
     assert ("ann", "schema:lake.sales", "CREATE") not in granted(some)
     assert Cause.NARROWER in causes(some)
     words = ("CREATE_TABLE", "CREATE_VIEW", "REGISTER_FUNCTION")
-    full = to(postgresql, *uses(ANN), *(Grant(ANN, SCHEMAS[0], word) for word in words))
+    full = to(postgresql.CAPABILITIES, *uses(ANN), *(Grant(ANN, SCHEMAS[0], word) for word in words))
     assert ("ann", "schema:lake.sales", "CREATE") in granted(full)
 
 
 def test_a_narrower_privilege_is_given_and_the_rest_reported() -> None:
-    made = to(postgresql, *uses(ANN), Grant(ANN, TABLES[0], "MODIFY_TABLE"))
+    made = to(postgresql.CAPABILITIES, *uses(ANN), Grant(ANN, TABLES[0], "MODIFY_TABLE"))
     words = {word for _, object, word in granted(made) if object == "table:lake.sales.orders"}
     assert words == {"SELECT", "INSERT", "UPDATE", "DELETE"}
     assert (TABLES[0], "table.alter") in made.lost[ANN]
 
 
 def test_a_grant_on_a_container_is_written_for_what_exists_where_it_would_reach_too_far() -> None:
-    tables_only = to(mariadb, *uses(ANN), Grant(ANN, SCHEMAS[0], "SELECT_TABLE"))
+    tables_only = to(MARIADB, *uses(ANN), Grant(ANN, SCHEMAS[0], "SELECT_TABLE"))
     assert ("ann", "schema:lake.sales", "SELECT") not in granted(tables_only)
     assert ("ann", "table:lake.sales.orders", "SELECT") in granted(tables_only)
     assert Cause.FUTURE in causes(tables_only)
-    both = to(mariadb, *uses(ANN), *(Grant(ANN, SCHEMAS[0], w) for w in ("SELECT_TABLE", "SELECT_VIEW")))
+    both = to(MARIADB, *uses(ANN), *(Grant(ANN, SCHEMAS[0], w) for w in ("SELECT_TABLE", "SELECT_VIEW")))
     assert granted(both) == {("ann", "schema:lake.sales", "SELECT")}
     assert Cause.FUTURE not in causes(both)
 
 
 def test_what_sleeps_behind_a_gate_does_not_wake_where_there_is_none() -> None:
-    made = to(mariadb, Grant(ANN, TABLES[0], "SELECT_TABLE"), Grant(ANN, CATALOG, "USE_CATALOG"))
+    made = to(MARIADB, Grant(ANN, TABLES[0], "SELECT_TABLE"), Grant(ANN, CATALOG, "USE_CATALOG"))
     assert granted(made) == set()
     assert Cause.DORMANT in causes(made)
 
 
 def test_a_denial_becomes_the_allowed_remainder() -> None:
     made = to(
-        postgresql,
+        postgresql.CAPABILITIES,
         *uses(READER),
         Grant(READER, CATALOG, "SELECT_TABLE"),
         Grant(BLOCKED, TABLES[1], "SELECT_TABLE", Condition.DENY),
@@ -101,7 +106,7 @@ def test_a_denial_becomes_the_allowed_remainder() -> None:
 def test_a_denial_through_somebody_unknown_still_binds() -> None:
     names = PrincipalMap({"user:*": "*"})
     made = to(
-        hg,
+        hg.CAPABILITIES,
         *uses(ANN),
         Grant(ANN, TABLES[0], "SELECT_TABLE"),
         Grant(BLOCKED, TABLES[0], "SELECT_TABLE", Condition.DENY),
@@ -115,27 +120,63 @@ def test_a_denial_through_somebody_unknown_still_binds() -> None:
 
 def test_groups_and_roles_are_written_for_their_members_where_there_are_none() -> None:
     made = to(
-        mariadb,
+        MARIADB,
         *uses(READER),
         Grant(READER, TABLES[0], "SELECT_TABLE"),
         Member(READER, TEAM),
         Member(TEAM, ANN),
     )
     assert granted(made) == {("ann", "table:lake.sales.orders", "SELECT")}
-    assert {Cause.GROUP, Cause.ROLE} <= causes(made)
+    assert {Cause.GROUP, Cause.ROLE_UNWRITTEN} <= causes(made)
+
+
+LACKING = {Cause.ROLE: "roles", Cause.GROUP: "groups", Cause.DENY: "deny"}
+
+
+@pytest.mark.parametrize("able", all_capabilities(), ids=lambda able: able.system)
+def test_no_system_is_said_to_lack_what_it_has(able: Capabilities) -> None:
+    """Roles and groups may be left out for many reasons; that there are none is said only where there are none."""
+    facts = [
+        *(fact for holder in (READER, BLOCKED, TEAM) for fact in uses(holder)),
+        Known(READER),
+        Known(BLOCKED),
+        Grant(READER, TABLES[0], "SELECT_TABLE"),
+        Grant(BLOCKED, TABLES[0], "SELECT_TABLE", Condition.DENY),
+        # A word that no other system has: then the denial cannot be said as it is.
+        Grant(READER, TABLES[0], "MODIFY_TABLE"),
+        Member(READER, TEAM),
+        Member(BLOCKED, TEAM),
+        Member(TEAM, ANN),
+        RowFilter(TABLES[0], "none", "whatever this is", (TEAM,)),
+    ]
+    source = Facts([*INVENTORY, *PEOPLE, *facts])
+    for around in (Surroundings(), Surroundings(above=frozenset({READER}), closed=frozenset({BLOCKED}))):
+        made = translate(source, TARGET, able, NAMES, VOCABULARY, around=around)
+        said = {LACKING[cause] for cause in causes(made) if cause in LACKING}
+        assert not {word for word in said if getattr(able, word)}, sorted(map(str, made.losses))
+        assert not (able.other_roles and "roles" in said)
+
+
+def test_a_role_that_a_target_with_roles_does_not_get_is_not_put_down_to_a_lack_of_roles() -> None:
+    facts = [*uses(READER), Known(READER), Grant(READER, TABLES[0], "SELECT_TABLE"), Member(READER, ANN)]
+    source = Facts([*INVENTORY, *PEOPLE, *facts])
+    around = Surroundings(above=frozenset({READER}))
+    made = translate(source, TARGET, postgresql.CAPABILITIES, NAMES, VOCABULARY, around=around)
+    assert {loss.cause for loss in made.losses if loss.principal == "role:reader"} == {Cause.ABOVE}
+    assert "no roles" not in "; ".join(map(str, made.losses))
 
 
 def test_a_column_stays_a_column() -> None:
     column = Grant(ANN, COLUMNS[0], "SELECT_TABLE")
-    assert ("ann", str(COLUMNS[0]), "SELECT") in granted(to(postgresql, *uses(ANN), column))
-    dropped = to(hg, *uses(ANN), column)
+    assert ("ann", str(COLUMNS[0]), "SELECT") in granted(to(postgresql.CAPABILITIES, *uses(ANN), column))
+    dropped = to(hg.CAPABILITIES, *uses(ANN), column)
     assert not any("SELECT" in word for _, _, word in granted(dropped))
     assert Cause.MISSING_OBJECT in causes(dropped) or Cause.COLUMN in causes(dropped)
 
 
 def test_what_may_be_read_only_in_part_is_not_granted_where_that_cannot_be_said() -> None:
     rule = RowFilter(TABLES[0], "own", "x = 1")
-    made = to(mariadb, *uses(ANN), Grant(ANN, SCHEMAS[0], "SELECT_TABLE"), rule)
+    made = to(MARIADB, *uses(ANN), Grant(ANN, SCHEMAS[0], "SELECT_TABLE"), rule)
     assert granted(made) == {("ann", "table:lake.sales.refunds", "SELECT")}
     assert {(loss.principal, loss.what) for loss in made.losses if loss.cause is Cause.FILTER} == {
         (str(user), "own") for user in USERS
@@ -145,13 +186,13 @@ def test_what_may_be_read_only_in_part_is_not_granted_where_that_cannot_be_said(
 def test_of_a_table_with_a_column_that_cannot_be_masked_the_other_columns_are_granted() -> None:
     rule = Mask(COLUMNS[0], "hide", "NULL")
     reads = (*uses(ANN), Grant(ANN, SCHEMAS[0], "SELECT_TABLE"))
-    made = to(mariadb, *reads, rule)
+    made = to(MARIADB, *reads, rule)
     assert granted(made) == {
         ("ann", "table:lake.sales.refunds", "SELECT"),
         ("ann", "column:lake.sales.orders.y", "SELECT"),
     }
     assert Cause.MASKED_COLUMN in causes(made)
-    whole = to(unity, *reads, rule)
+    whole = to(unity.CAPABILITIES, *reads, rule)
     assert {place for _, place, word in granted(whole) if word == "SELECT"} == {"table:lake.sales.refunds"}
     assert Cause.MASK in causes(whole)
 
@@ -159,7 +200,7 @@ def test_of_a_table_with_a_column_that_cannot_be_masked_the_other_columns_are_gr
 def test_a_role_does_not_carry_past_a_restriction_that_cannot_be_said() -> None:
     rule = RowFilter(TABLES[0], "own", "x = 1", (ANN,))
     made = to(
-        postgresql,
+        postgresql.CAPABILITIES,
         *uses(READER),
         Grant(READER, TABLES[0], "SELECT_TABLE"),
         Member(READER, ANN),
@@ -180,14 +221,14 @@ def test_a_filter_that_can_be_said_goes_with_the_grant() -> None:
 
 
 def test_ownership_is_never_imitated_by_grants() -> None:
-    made = to(mariadb, *uses(ANN), Owner(TABLES[0], ANN), options=Options(owners=True))
+    made = to(MARIADB, *uses(ANN), Owner(TABLES[0], ANN), options=Options(owners=True))
     assert granted(made) == set()
     assert Cause.OWNER in causes(made)
     assert (
         Owner(TABLES[0], ANN)
-        in to(postgresql, *uses(ANN), Owner(TABLES[0], ANN), options=Options(owners=True)).facts
+        in to(postgresql.CAPABILITIES, *uses(ANN), Owner(TABLES[0], ANN), options=Options(owners=True)).facts
     )
-    assert Owner(TABLES[0], ANN) not in to(postgresql, *uses(ANN), Owner(TABLES[0], ANN)).facts
+    assert Owner(TABLES[0], ANN) not in to(postgresql.CAPABILITIES, *uses(ANN), Owner(TABLES[0], ANN)).facts
 
 
 def test_the_owner_of_a_container_is_none_where_canonical_ones_may_do_more() -> None:
@@ -198,9 +239,9 @@ def test_the_owner_of_a_container_is_none_where_canonical_ones_may_do_more() -> 
 
 
 def test_words_of_other_systems_are_understood_by_what_they_give() -> None:
-    made = to(mariadb, *uses(ANN), Grant(ANN, TABLES[0], "postgresql:INSERT"))
+    made = to(MARIADB, *uses(ANN), Grant(ANN, TABLES[0], "postgresql:INSERT"))
     assert ("ann", "table:lake.sales.orders", "INSERT") in granted(made)
-    unknown = to(mariadb, *uses(ANN), Grant(ANN, TABLES[0], "ranger:WHATEVER"))
+    unknown = to(MARIADB, *uses(ANN), Grant(ANN, TABLES[0], "ranger:WHATEVER"))
     assert granted(unknown) == set()
     assert Cause.OPAQUE in causes(unknown)
 
@@ -210,21 +251,21 @@ def test_part_of_a_privilege_is_never_read_as_the_whole() -> None:
     read = {grant.privilege for grant in canonical(facts, postgresql.CAPABILITIES).grants}
     assert read == {"SELECT_TABLE", "postgresql:INSERT", "postgresql:UPDATE", "postgresql:DELETE"}
     schema = Facts([Grant(ANN, SCHEMAS[0], "SELECT")])
-    read = {g.privilege for g in canonical(schema, mariadb.CAPABILITIES).grants if g.object == SCHEMAS[0]}
+    read = {g.privilege for g in canonical(schema, MARIADB).grants if g.object == SCHEMAS[0]}
     assert read == {"SELECT_TABLE", "SELECT_VIEW", "USE_SCHEMA"}
 
 
 def test_everyone_is_those_who_are_known_unless_the_map_says_more() -> None:
     public = Principal(Kind.GROUP, "PUBLIC")
     facts = (Known(public, everyone=True), *uses(public), Grant(public, VIEWS[0], "SELECT_VIEW"))
-    made = to(mariadb, *facts)
+    made = to(MARIADB, *facts)
     assert {holder for holder, _, _ in granted(made)} == {"ann", "bob", "cy"}
     assert Cause.EVERYONE in causes(made)
 
 
 def test_a_denied_privilege_does_not_come_back_under_another_name() -> None:
     made = to(
-        hg,
+        hg.CAPABILITIES,
         *uses(READER),
         Grant(READER, TABLES[0], "MODIFY_TABLE"),
         Grant(READER, CATALOG, "MODIFY_TABLE", Condition.DENY),
@@ -237,14 +278,14 @@ def test_a_denied_privilege_does_not_come_back_under_another_name() -> None:
 def test_who_is_restricted_on_a_table_is_not_let_read_the_views_of_its_catalog() -> None:
     rule = RowFilter(TABLES[0], "own", "x = 1", (ANN,), dialect="postgres")
     reads = [Grant(who, VIEWS[0], "SELECT_VIEW") for who in (ANN, BOB)]
-    made = to(postgresql, *uses(ANN), *uses(BOB), *reads, rule)
+    made = to(postgresql.CAPABILITIES, *uses(ANN), *uses(BOB), *reads, rule)
     assert {holder for holder, place, _ in granted(made) if place == str(VIEWS[0])} == {"bob"}
     assert [loss.principal for loss in made.losses if loss.cause is Cause.VIEW] == [str(ANN)]
 
 
 def test_a_denial_meets_no_other_word_in_the_target_than_in_the_source() -> None:
     made = to(
-        hg,
+        hg.CAPABILITIES,
         *uses(READER),
         Grant(READER, SCHEMAS[0], "postgresql:CREATE"),
         Grant(READER, SCHEMAS[0], "REGISTER_FUNCTION", Condition.DENY),

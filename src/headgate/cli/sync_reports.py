@@ -40,6 +40,7 @@ def failed(target: str, failure: Failure) -> dict[str, Any]:
         "losses": [],
         "gains": [],
         "loses": [],
+        "unlisted": 0,
         "notes": [],
     }
 
@@ -52,14 +53,14 @@ class Drift:
 
     def seen(self, target: str, plan: dict[str, Any]) -> str:
         """One line about a target before it is pushed to."""
-        before, self.last[target] = self.last.get(target), plan["version"]
+        before, self.last[target] = self.last.get(target), plan["content"]
         if not plan["changes"]:
             refused = f", {len(plan['refused'])} refused" if plan["refused"] else ""
             return f"{target}: in step{refused}"
         count = f"{len(plan['changes'])} {'change' if len(plan['changes']) == 1 else 'changes'}"
         if before is None:
             return f"{target}: {count} to bring it in step"
-        if before == plan["version"]:
+        if before == plan["content"]:
             return f"{target}: drift, {count} to bring it back: {_first(plan)}"
         return f"{target}: the source has changed, {count} follow"
 
@@ -104,6 +105,8 @@ def plan_shown(plans: list[dict[str, Any]], format: Format, *, beside: bool = Fa
         _lines(say, "not carried over as they are", plan["losses"])
         _shifts(say, "gain", plan["gains"])
         _shifts(say, "lose", plan["loses"])
+        if plan["unlisted"]:
+            say(Text(f"  {plan['unlisted']:,} more gains and losses are not listed"))
 
 
 def clashes(found: list[str]) -> None:

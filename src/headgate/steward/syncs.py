@@ -72,7 +72,7 @@ class Syncs:
         """The policies of a system, shown and kept."""
         with self._using(identity, source) as (system,):
             snapshot = operations.fetch(system.connector, self._journal(identity))
-            self._audit([system], "fetch", version=snapshot.version_id)
+            self._audit([system], "fetch", **_which(snapshot))
             return snapshot
 
     def compare(self, identity: Identity, source: Source, target: str, names: PrincipalMap) -> Difference:
@@ -90,12 +90,12 @@ class Syncs:
         mode: Mode,
         names: PrincipalMap,
         options: Options = Options(),
-    ) -> tuple[str, Plan]:
-        """The version of the source, and what a push of it would do."""
+    ) -> tuple[PolicySnapshot, Plan]:
+        """The policies of the source, and what a push of them would do."""
         with self._between(identity, source, target) as (snapshot, other, used):
             found = other.connector.plan(snapshot, mode, names, self._journal(identity), options)
-            self._audit(used, "plan", version=snapshot.version_id)
-            return snapshot.version_id, found
+            self._audit(used, "plan", **_which(snapshot))
+            return snapshot, found
 
     def push(
         self,
@@ -112,7 +112,7 @@ class Syncs:
             if isinstance(source, str):
                 self._journal(identity).keep(source, snapshot)
             # Kept before: that somebody began must be known even if the process dies on the way.
-            self._audit(used, "push", mode=mode.value, version=snapshot.version_id)
+            self._audit(used, "push", mode=mode.value, **_which(snapshot))
             return other.connector.push(
                 snapshot, mode, names, self._journal(identity), options, agreed=agreed
             )
@@ -246,3 +246,8 @@ class Syncs:
                 systems=names,
                 **details,
             )
+
+
+def _which(snapshot: PolicySnapshot) -> dict[str, object]:
+    """Which snapshot it was, and what it said."""
+    return {"version": snapshot.version_id, "content": snapshot.content_hash}

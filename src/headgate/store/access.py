@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Final
 
 import msgspec
-from sqlalchemy import bindparam, delete, insert, select, tuple_, update
+from sqlalchemy import Table, bindparam, delete, insert, select, tuple_, update
 
 from headgate.model.changes import (
     GroupMember,
@@ -162,6 +162,8 @@ def set_members(tx: Write, group: PrincipalRecord, wanted: Iterable[PrincipalRec
     for id in sorted(after.keys() - before):
         tx.execute(insert(t.group_members).values(group=group.id, member=id))
         tx.journal(GroupMember(group.id, id, True))
+    if before != after.keys():
+        _stamp(tx, t.principals, {group.id})
 
 
 def _reaches(read: Read, start: int, goal: int) -> bool:
@@ -222,6 +224,7 @@ def hold_roles(tx: Write, pairs: Collection[tuple[int, int]], held: bool) -> Non
             [{"a_role": role, "a_principal": who} for role, who in new],
         )
     tx.journal(*(RoleHeld(role, who, held) for role, who in new))
+    _stamp(tx, t.principals, {who for _, who in new})
 
 
 def grants_of(read: Read, role: int) -> list[tuple[int, Masks]]:
@@ -266,6 +269,15 @@ def put_grants(tx: Write, wanted: Mapping[tuple[int, int], Masks]) -> None:
     if rows:
         tx.execute(insert(t.role_grants), rows)
     tx.journal(*(RoleGrants(role, object, m.allow, m.deny) for (role, object), m in new.items()))
+    _stamp(tx, t.objects, {role for role, _ in new})
+
+
+def _stamp(tx: Write, table: Table, ids: set[int]) -> None:
+    """Write down who changed these last, and when."""
+    ordered = sorted(ids)
+    for start in range(0, len(ordered), _CHUNK):
+        chunk = ordered[start : start + _CHUNK]
+        tx.execute(update(table).where(table.c.id.in_(chunk)).values(modifier=tx.actor, modified_at=tx.now))
 
 
 def _chunks(keys: Collection[tuple[int, int]]) -> Iterable[list[tuple[int, int]]]:

@@ -1,6 +1,6 @@
 """Securable objects in the store: create, read, alter, drop. Every change is journaled."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from typing import Any
 
 import msgspec
@@ -20,7 +20,7 @@ from headgate.model.errors import AlreadyExists, Conflict, NotFound
 from headgate.model.objects import ObjectType, clip
 from headgate.store import dropped
 from headgate.store import tables as t
-from headgate.store.database import Read, Write
+from headgate.store.database import Read, Write, rows
 from headgate.store.records import ObjectRecord, audit_of
 
 _o = t.objects.c
@@ -110,6 +110,11 @@ def ids(read: Read, parent: int, type: ObjectType, names: Collection[str]) -> di
             )
         )
     }
+
+
+def in_parent(read: Read, parent: int, type: ObjectType) -> Iterator[ObjectRecord]:
+    """All objects of a type directly below a parent."""
+    return map(_record, rows(read, select(t.objects).where(_o.parent == parent, _o.type == type.value)))
 
 
 def many(read: Read, ids: list[int]) -> list[ObjectRecord]:

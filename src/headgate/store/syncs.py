@@ -184,14 +184,14 @@ def _in(seconds: float) -> str:
 # -- snapshots --------------------------------------------------------------------------------------------------
 
 
-def keep_snapshot(store: Store, name: str, version: str, document: bytes) -> None:
-    """Keep a snapshot, unless the last one of that name says the same."""
+def keep_snapshot(store: Store, name: str, content: str, document: bytes) -> None:
+    """Keep a snapshot, unless the last one of that name says the same: its content has the same hash."""
     c = t.sync_snapshots.c
     with store.append() as connection:
         last = select(c.version).where(c.name == name).order_by(c.id.desc()).limit(1)
-        if connection.execute(last).scalar_one_or_none() != version:
+        if connection.execute(last).scalar_one_or_none() != content:
             connection.execute(
-                insert(t.sync_snapshots).values(name=name, version=version, at=now(), document=document)
+                insert(t.sync_snapshots).values(name=name, version=content, at=now(), document=document)
             )
 
 

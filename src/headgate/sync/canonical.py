@@ -23,6 +23,7 @@ from headgate.sync.facts import (
     Member,
     Owner,
     Principal,
+    Property,
     RowFilter,
     Securable,
 )
@@ -154,7 +155,7 @@ def _unfolded(facts: Facts) -> Facts:
 def _refolded(facts: Iterable[Fact], roles: dict[Principal, Principal]) -> Iterator[Fact]:
     for fact in facts:
         match fact:
-            case Known(principal) if principal in roles:
+            case Known(principal) | Property(principal) if principal in roles:
                 pass
             case Member(of) if of in roles:
                 pass

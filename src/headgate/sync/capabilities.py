@@ -76,6 +76,8 @@ class Capabilities(msgspec.Struct, frozen=True):
     memberships: bool = False
     """Whether the system itself keeps who is in a group."""
     roles: bool = False
+    other_roles: bool = False
+    """Whether the system has roles all the same, that a push does not write: of another sort, or such as must be activated."""
     role_holders: frozenset[Kind] = frozenset()
     """Who may hold a role: a role among them means that roles nest."""
     direct: frozenset[Kind] = frozenset()
@@ -91,6 +93,8 @@ class Capabilities(msgspec.Struct, frozen=True):
     """Whether row filters and masks that no push put there are left alone even by an overwrite."""
     tags: frozenset[ObjectType] = frozenset()
     """What a push may put tags on."""
+    role_properties: bool = False
+    """Whether roles have properties."""
     owners: frozenset[ObjectType] = frozenset()
     grant_option: bool = False
     creates: frozenset[Kind] = frozenset()

@@ -166,6 +166,7 @@ KINDS: Final[dict[str, Callable[[str, Connection], Connector]]] = {
     "hive-legacy": _hive("legacy"),
     "lakeformation": _lakeformation,
     "mariadb": _mariadb,
+    "mysql": _mariadb,
     "polaris": _polaris,
     "postgresql": _postgresql,
     "ranger": _ranger,

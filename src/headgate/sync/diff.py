@@ -1,22 +1,18 @@
 """The difference of two sets of policies: in what is written, and in what people may do."""
 
 from collections.abc import Callable
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 import msgspec
 
-from headgate.model.errors import Unsupported
 from headgate.sync.alike import alike
 from headgate.sync.capabilities import CANONICAL, Natives, Semantics
-from headgate.sync.effective import effective, most
+from headgate.sync.effective import check_fits, effective, most
 from headgate.sync.facts import Fact, Facts, Present
 from headgate.sync.names import PrincipalMap
 from headgate.sync.plan import shifts
 from headgate.sync.restrictions import Rule
 from headgate.sync.results import Shift
-
-MOST_IN_MEMORY: Final = 10_000_000
-"""Accesses (user or users with the same grants, object, action) of both sides: about two gigabytes."""
 
 
 class Difference(msgspec.Struct, frozen=True):
@@ -41,12 +37,7 @@ Judge: TypeAlias = Callable[[Facts, Facts, Semantics], Shifts]
 def in_memory(wanted: Facts, now: Facts, semantics: Semantics) -> Shifts:
     """The judge for what fits into memory; more is refused before it is tried."""
     held = most(wanted, semantics, now) + most(now, semantics, wanted)
-    if held > MOST_IN_MEMORY:
-        raise Unsupported(
-            f"the two come to as many as {held:,} accesses, and {MOST_IN_MEMORY:,} are compared in memory",
-            hint="compare them on Spark: headgate sync diff --spark",
-            about="sync",
-        )
+    check_fits(held, "the two", "compare them on Spark: headgate sync diff --spark")
     then, before = effective(wanted, semantics, now), effective(now, semantics, wanted)
     return shifts(then, before), shifts(before, then)
 

@@ -6,9 +6,10 @@ join can be made by a cluster for sizes that do not (`relations`, `at_scale`).
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
-from typing import TypeAlias
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final, TypeAlias
 
+from headgate.model.errors import Unsupported
 from headgate.model.objects import ObjectType
 from headgate.model.privileges import Condition
 from headgate.sync import actions
@@ -20,6 +21,39 @@ Access: TypeAlias = tuple[Securable, str]
 """An action on an object."""
 Effective: TypeAlias = dict[Principal, frozenset[Access]]
 """Everything each user may do. Users with the same groups, roles and grants share one set."""
+
+MOST_IN_MEMORY: Final = 10_000_000
+"""Accesses (user or users with the same grants, object, action) that are held at one time: about two gigabytes."""
+
+
+def check_fits(held: int, what: str, hint: str) -> None:
+    """Refuse what does not fit into memory, before it is tried."""
+    if held > MOST_IN_MEMORY:
+        raise Unsupported(
+            f"{what} come to as many as {held:,} accesses, and {MOST_IN_MEMORY:,} are worked out in memory",
+            hint=hint,
+            about="sync",
+        )
+
+
+class Shared:
+    """Sets that are worked out from others: made once for all users for whom they are the same, and no more than fit."""
+
+    def __init__(self) -> None:
+        self.made: dict[tuple[object, ...], frozenset[Access]] = {}
+        self.held = 0
+
+    def of(self, key: tuple[object, ...], make: Callable[[], frozenset[Access]]) -> frozenset[Access]:
+        if key not in self.made:
+            self.made[key] = make()
+            self.held += len(self.made[key])
+            check_fits(self.held, "the policies, with what is restricted for each user,", PUSH_LESS)
+        return self.made[key]
+
+
+PUSH_LESS: Final = (
+    "users with the same groups, roles and restrictions count once: grant through groups and roles"
+)
 
 
 def effective(
@@ -169,11 +203,21 @@ def covered(access: Access, by: frozenset[Access] | set[Access]) -> bool:
 def beyond(inner: Mapping[Principal, frozenset[Access]], outer: Effective) -> dict[Principal, set[Access]]:
     """What the one allows and the other does not, by user; empty if there is nothing."""
     found: dict[Principal, set[Access]] = {}
+    # Users who share both sets share what is beyond, too.
+    extras: dict[tuple[int, int], set[Access]] = {}
     for user, allowed in inner.items():
-        other = outer.get(user, frozenset())
-        if allowed is not other and (extra := {a for a in allowed - other if not covered(a, other)}):
-            found[user] = extra
+        other = outer.get(user, _NOTHING)
+        if allowed is other:
+            continue
+        pair = id(allowed), id(other)
+        if pair not in extras:
+            extras[pair] = {a for a in allowed - other if not covered(a, other)}
+        if extras[pair]:
+            found[user] = extras[pair]
     return found
+
+
+_NOTHING: frozenset[Access] = frozenset()
 
 
 def reads(access: Iterable[Access], table: Securable) -> bool:

@@ -165,7 +165,15 @@ class Tag(msgspec.Struct, frozen=True, cache_hash=True, gc=False, tag="tag"):
     value: str = ""
 
 
-Fact: TypeAlias = Known | Present | Member | Grant | Owner | RowFilter | Mask | Tag
+class Property(msgspec.Struct, frozen=True, cache_hash=True, gc=False, tag="property"):
+    """What people keep beside a role under a name: a description, a contact. It gives nobody anything."""
+
+    principal: Principal
+    name: str
+    value: str = ""
+
+
+Fact: TypeAlias = Known | Present | Member | Grant | Owner | RowFilter | Mask | Tag | Property
 
 
 def key(fact: Fact) -> tuple[object, ...]:
@@ -179,6 +187,8 @@ def key(fact: Fact) -> tuple[object, ...]:
             return (type(fact).__name__, object, name)
         case Tag(object, name):
             return ("tag", object, name)
+        case Property(principal, name):
+            return ("property", principal, name)
         case Known(principal):
             return ("known", principal)
         case Member(of, who):

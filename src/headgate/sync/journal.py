@@ -84,7 +84,7 @@ class Journal:
     # -- snapshots -----------------------------------------------------------------------------------------------
 
     def keep(self, name: str, snapshot: PolicySnapshot) -> None:
-        syncs.keep_snapshot(self.store, name, snapshot.version_id, snapshot.to_json())
+        syncs.keep_snapshot(self.store, name, snapshot.content_hash, snapshot.to_json())
 
     def kept(self, name: str) -> PolicySnapshot | None:
         found = syncs.last_snapshot(self.store, name)

@@ -18,8 +18,11 @@ class Cause(enum.StrEnum):
     OPAQUE = "a privilege that only its own system knows"
     DORMANT = "of no effect in the source, where it would take effect in the target"
     DENY = "the target has no deny: written as the allowed remainder"
+    DENIAL = "a denial of the target would not mean the same: written as the allowed remainder"
     GROUP = "the target has no groups: written for the members"
     ROLE = "the target has no roles: written for the holders"
+    ROLE_UNWRITTEN = "a push writes no roles to the target: written for the holders"
+    APART = "some whom it reaches may not do all of it in the target: written for each of them"
     NESTED = "the target does not nest roles: written for the holders"
     CYCLE = "they hold each other: written for the members of both"
     DIRECT = "the target grants to roles only: written as a role of one holder"
@@ -39,10 +42,14 @@ class Cause(enum.StrEnum):
     ABOVE = "in the target no row filter binds them: nothing is granted"
     TAG = "tags are not carried over"
     COLUMN = "the target has no grants on columns"
+    PROPERTY = "the target keeps no such property of a role"
 
 
 STRUCTURE = frozenset(
-    {Cause.GROUP, Cause.ROLE, Cause.NESTED, Cause.CYCLE, Cause.DIRECT, Cause.EVERYONE, Cause.GATE}
+    {
+        *(Cause.GROUP, Cause.ROLE, Cause.ROLE_UNWRITTEN, Cause.APART, Cause.NESTED, Cause.CYCLE),
+        *(Cause.DIRECT, Cause.EVERYONE, Cause.GATE),
+    }
 )
 """Written another way with the same effect on those who are known today."""
 

@@ -6,7 +6,7 @@ from headgate.sync.canonical import vocabulary
 from headgate.sync.connectors import all_capabilities
 from headgate.sync.contract import Connector
 from headgate.sync.diff import Difference, Judge, diff, in_memory, renamed
-from headgate.sync.facts import Facts, Mask, RowFilter, Tag
+from headgate.sync.facts import Facts, Mask, Property, RowFilter, Tag
 from headgate.sync.journal import Journal
 from headgate.sync.merge import Clash, Prefer, merge
 from headgate.sync.names import PrincipalMap
@@ -28,11 +28,15 @@ def compare(
 ) -> Difference:
     """What differs, in what is written and in what people may do: who would gain or lose what in the target."""
     tables = all_capabilities()
-    tagged = {table.system for table in tables if table.tags}
+    both = {source.system, target.system}
     one, other = source.facts, target.facts
-    if not {source.system, target.system} <= tagged:
-        # What a system has no place for is no difference from it.
-        one, other = (Facts(f for f in facts if not isinstance(f, Tag)) for facts in (one, other))
+    for sort, kept in (
+        (Tag, {table.system for table in tables if table.tags}),
+        (Property, {table.system for table in tables if table.role_properties}),
+    ):
+        if not both <= kept:
+            # What a system has no place for is no difference from it.
+            one, other = (Facts(f for f in facts if not isinstance(f, sort)) for facts in (one, other))
     return diff(one, other, vocabulary(tables), names, judge)
 
 

@@ -1,8 +1,11 @@
 """What a push is going to do, in order, and what it refuses to do: worked out before anything is touched."""
 
 import hashlib
+import heapq
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from functools import partial
+from typing import Final
 
 import msgspec
 
@@ -10,7 +13,7 @@ from headgate.model.objects import ObjectType
 from headgate.model.privileges import Condition
 from headgate.sync import actions
 from headgate.sync.capabilities import Capabilities
-from headgate.sync.effective import Access, Effective, beyond, reads, restricted
+from headgate.sync.effective import Access, Effective, Shared, beyond, reads, restricted
 from headgate.sync.facts import (
     ROOT,
     Fact,
@@ -23,6 +26,7 @@ from headgate.sync.facts import (
     Owner,
     Present,
     Principal,
+    Property,
     RowFilter,
     Tag,
     encoded,
@@ -49,6 +53,8 @@ class Plan(msgspec.Struct, frozen=True):
     losses: tuple[Loss, ...]
     gains: tuple[Shift, ...]
     loses: tuple[Shift, ...]
+    unlisted: int
+    """Gains and losses beyond those that are listed one by one."""
     bound: Effective
     """The most that anybody may be able to do afterwards."""
     assumed: frozenset[Fact] = frozenset()
@@ -75,14 +81,16 @@ def plan(
     work.settle()
     add, remove, after, before = work.add, work.remove, work.after.users, work.before.users
     changes = [Change(now, fact) for fact, now in add.items()] + [Change(fact, None) for fact in remove]
+    (gains, more), (loses, besides) = listed(after, before), listed(before, after)
     return Plan(
         tuple(sorted(changes, key=_rank)),
         tuple(sorted(work.already, key=_text)),
         tuple(sorted(work.refused.items(), key=lambda item: _text(item[0]))),
         tuple(sorted((fact for fact in remove | work.replaced if fact not in owned), key=_text)),
         wanted.losses,
-        shifts(after, before),
-        shifts(before, after),
+        gains,
+        loses,
+        more + besides,
         work.bound,
         frozenset(work.assumed),
     )
@@ -134,8 +142,7 @@ class _Draft:
             allowed = without(self.wanted.allowed, unrestricted, self.current)
             self.after = self._reach(self._result())
             users, was = self.after.users, self.before.users
-            nothing: frozenset[Access] = frozenset()
-            self.bound = {user: was.get(user, nothing) | allowed.get(user, nothing) for user in users}
+            self.bound = _either(was, allowed, users)
             if not (self._stay(allowed) or self._close_ways() or self._take_out(allowed)):
                 break
         hiding = {
@@ -208,15 +215,40 @@ class _Draft:
         return True
 
 
+def _either(one: Effective, other: Effective, users: Iterable[Principal]) -> Effective:
+    """What users may do by the one or by the other."""
+    nothing: frozenset[Access] = frozenset()
+    shared = Shared()
+    result: Effective = {}
+    for user in users:
+        a, b = one.get(user, nothing), other.get(user, nothing)
+        result[user] = shared.of((id(a), id(b)), partial(frozenset.union, a, b))
+    return result
+
+
 def shifts(more: Effective, less: Effective) -> tuple[Shift, ...]:
     """What users may do by the one and not by the other."""
-    return tuple(
-        sorted(
-            Shift(user, object, action)
-            for user, extra in beyond(more, less).items()
-            for object, action in extra
-            if action not in actions.GATES
-        )
+    return tuple(sorted(_shifts(more, less)))
+
+
+MOST_LISTED: Final = 100_000
+"""Gains, and losses, that a plan lists one by one."""
+
+
+def listed(more: Effective, less: Effective) -> tuple[tuple[Shift, ...], int]:
+    """The first of what users may do by the one and not by the other, and how many there are beside."""
+    found = tuple(heapq.nsmallest(MOST_LISTED, _shifts(more, less)))
+    if len(found) < MOST_LISTED:
+        return found, 0
+    return found, sum(1 for _ in _shifts(more, less)) - len(found)
+
+
+def _shifts(more: Effective, less: Effective) -> Iterator[Shift]:
+    return (
+        Shift(user, object, action)
+        for user, extra in beyond(more, less).items()
+        for object, action in extra
+        if action not in actions.GATES
     )
 
 
@@ -257,8 +289,8 @@ def _removable(fact: Fact, owned: frozenset[Fact], mode: Mode, capabilities: Cap
     if isinstance(fact, Known | Owner):
         # A principal or an owner that somebody else made is never removed, only what it was granted.
         return fact in owned and isinstance(fact, Known)
-    if isinstance(fact, Tag):
-        # A tag of others may mean something to them that nobody said here.
+    if isinstance(fact, Tag | Property):
+        # A tag or property of others may mean something to them that nobody said here.
         return fact in owned
     if isinstance(fact, Grant | Member):
         return fact in owned or mode is Mode.OVERWRITE
@@ -326,8 +358,10 @@ def _rank(change: Change) -> tuple[int, str]:
     fact = change.fact
     adds = change.after is not None
     match fact:
-        case Known():
-            rank = 0 if adds else 11
+        case Known(principal) | Property(principal):
+            # A role is made with its properties, and they go before it does: some systems take both in one request.
+            first = isinstance(fact, Known) is adds
+            return (0 if adds else 11), f"{principal} {0 if first else 1} {_text(fact)}"
         case Grant(_, _, _, Condition.DENY):
             rank = 3 if adds else 9
         case Grant(_, object):

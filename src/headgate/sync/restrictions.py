@@ -7,7 +7,8 @@ restricts: not the table, or of a mask not the column where the target grants co
 import hashlib
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import partial
 from typing import Final, NamedTuple, TypeAlias
 
 import msgspec
@@ -15,7 +16,7 @@ import msgspec
 from headgate.model.objects import ObjectType
 from headgate.sync.capabilities import Capabilities
 from headgate.sync.dialects import said_in, shows_all
-from headgate.sync.effective import Effective, restricted
+from headgate.sync.effective import Access, Effective, Shared, restricted
 from headgate.sync.facts import Facts, Kind, Mask, Principal, RowFilter, Securable
 from headgate.sync.losses import Cause, LossBook
 from headgate.sync.policy_text import NOTHING
@@ -241,23 +242,31 @@ def _all_of(predicates: Iterable[str]) -> str:
 def without(allowed: Effective, withheld: Withheld, target: Facts) -> Effective:
     """What users may do with tables whose rules for them the target can hold; of the others at most some columns."""
     result = dict(allowed)
+    shared = Shared()
     for user, tables in withheld.items():
-        paths = {table.path: columns for table, columns in tables.items()}
-        kept = set()
-        for object, action in result.get(user, frozenset()):
-            if object.type not in _LEAVES or object.path[:3] not in paths:
-                kept.add((object, action))
-                continue
-            hidden = paths[object.path[:3]]
-            if hidden is None:
-                continue
-            if object.type is _T.COLUMN and object.path[3] not in hidden:
-                kept.add((object, action))
-            elif action == "table.read":
-                kept.update(
-                    (column, "column.read")
-                    for column in target.children.get(object, ())
-                    if column.type is _T.COLUMN and column.path[3] not in hidden
-                )
-        result[user] = frozenset(kept)
+        may = allowed.get(user, frozenset())
+        hidden = {table.path: columns for table, columns in tables.items()}
+        result[user] = shared.of((id(may), frozenset(hidden.items())), partial(_without, may, hidden, target))
     return result
+
+
+def _without(
+    may: frozenset[Access], hidden: Mapping[tuple[str, ...], Collection[str] | None], target: Facts
+) -> frozenset[Access]:
+    kept: set[Access] = set()
+    for object, action in may:
+        if object.type not in _LEAVES or object.path[:3] not in hidden:
+            kept.add((object, action))
+            continue
+        columns = hidden[object.path[:3]]
+        if columns is None:
+            continue
+        if object.type is _T.COLUMN and object.path[3] not in columns:
+            kept.add((object, action))
+        elif action == "table.read":
+            kept.update(
+                (column, "column.read")
+                for column in target.children.get(object, ())
+                if column.type is _T.COLUMN and column.path[3] not in columns
+            )
+    return frozenset(kept)

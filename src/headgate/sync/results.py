@@ -77,6 +77,8 @@ class SyncResult(msgspec.Struct, frozen=True):
     losses: tuple[Loss, ...] = ()
     gains: tuple[Shift, ...] = ()
     loses: tuple[Shift, ...] = ()
+    unlisted: int = 0
+    """Gains and losses beyond those that are listed."""
     notes: tuple[str, ...] = ()
 
     def count(self, outcome: Outcome) -> int:

@@ -9,7 +9,7 @@ from headgate.model.errors import Conflict, HeadgateError
 from headgate.store.syncs import Lock
 from headgate.sync.capabilities import Capabilities
 from headgate.sync.effective import Effective, beyond
-from headgate.sync.facts import Fact, Facts, Grant, Mask, Principal, RowFilter
+from headgate.sync.facts import Fact, Facts, Grant, Known, Mask, Principal, Property, RowFilter
 from headgate.sync.journal import Journal, Step
 from headgate.sync.plan import Plan
 from headgate.sync.reach import reach
@@ -154,7 +154,15 @@ def _settled(target: Target, push: int, journal: Journal, plan: Plan | None) -> 
     now = reach(after.changed(plan.assumed), reading.around, target.capabilities.semantics)
     notes = _widened(now.users, plan.bound)
     return SyncResult(
-        target.name, Mode(record.mode), push, tuple(items), plan.losses, plan.gains, plan.loses, notes
+        target.name,
+        Mode(record.mode),
+        push,
+        tuple(items),
+        plan.losses,
+        plan.gains,
+        plan.loses,
+        plan.unlisted,
+        notes,
     )
 
 
@@ -168,13 +176,25 @@ def _widened(after: Effective, bound: Effective) -> tuple[str, ...]:
 
 
 def _batches(steps: list[Step], size: int) -> Iterator[list[Step]]:
-    """Steps in batches of one sort: what restricts never shares a batch with what it must precede."""
+    """Steps in batches of one sort: what restricts never shares a batch with what it must precede.
+
+    A role and its properties are never parted.
+    """
     start = 0
     for end in range(1, len(steps) + 1):
-        full = end - start == size
-        if end == len(steps) or full or _restricts(steps[end].change) != _restricts(steps[start].change):
+        full = end - start >= size
+        if (
+            end == len(steps)
+            or (full and not _of_one_role(steps[end - 1].change, steps[end].change))
+            or _restricts(steps[end].change) != _restricts(steps[start].change)
+        ):
             yield steps[start:end]
             start = end
+
+
+def _of_one_role(one: Change, other: Change) -> bool:
+    a, b = one.fact, other.fact
+    return isinstance(a, Known | Property) and isinstance(b, Known | Property) and a.principal == b.principal
 
 
 def _restricts(change: Change) -> bool:

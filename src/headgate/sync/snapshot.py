@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
+from uuid import uuid4
 
 import msgspec
 import yaml
@@ -27,6 +28,7 @@ from headgate.sync.facts import (
     Owner,
     Present,
     Principal,
+    Property,
     RowFilter,
     Securable,
     Tag,
@@ -53,12 +55,28 @@ class SecurableObject(msgspec.Struct, frozen=True, order=True, omit_defaults=Tru
 
 
 class ChangeLog(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Who made an entry and who changed it last, and when."""
+    """Who made an entry and who changed it last, and when (ISO 8601). What a system cannot know is absent."""
 
     created_by: str | None = None
     created_at: str | None = None
     last_modified_by: str | None = None
     last_modified_at: str | None = None
+
+    @property
+    def known(self) -> "ChangeLog | None":
+        """None if nothing is known."""
+        return None if self == ChangeLog() else self
+
+
+def instant(milliseconds: object) -> str | None:
+    """A moment as a change log writes it, from milliseconds since 1970; None if it is not known."""
+    if isinstance(milliseconds, bool) or not isinstance(milliseconds, int) or milliseconds <= 0:
+        return None
+    return written(datetime.fromtimestamp(milliseconds / 1000, UTC))
+
+
+def written(moment: datetime) -> str:
+    return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 class Role(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -121,6 +139,7 @@ class PolicySnapshot(msgspec.Struct, frozen=True):
     format: int
     system: str
     version_id: str
+    """Of this snapshot and no other."""
     timestamp: str
     users: dict[str, User] = {}
     groups: dict[str, UserGroup] = {}
@@ -129,6 +148,8 @@ class PolicySnapshot(msgspec.Struct, frozen=True):
     row_filters: tuple[Restriction, ...] = ()
     masks: tuple[Restriction, ...] = ()
     properties: dict[str, str] = {}
+    content_hash: str = ""
+    """The same for every snapshot of the system that says the same: by it one sees that nothing has changed."""
 
     # -- as facts ------------------------------------------------------------------------------------------------
 
@@ -142,7 +163,7 @@ class PolicySnapshot(msgspec.Struct, frozen=True):
         properties: Mapping[str, str] = {},
         at: datetime | None = None,
     ) -> "PolicySnapshot":
-        """The document of canonical facts. The same facts of the same system have the same version."""
+        """The document of canonical facts. The same facts of the same system have the same content hash."""
         granted = _granted(facts)
         held: dict[Principal, list[Principal]] = defaultdict(list)
         members: dict[Principal, list[str]] = defaultdict(list)
@@ -151,6 +172,10 @@ class PolicySnapshot(msgspec.Struct, frozen=True):
                 held[member.who].append(member.of)
             else:
                 members[member.of].append(str(member.who))
+        kept: dict[Principal, dict[str, str]] = defaultdict(dict)
+        for fact in facts:
+            if isinstance(fact, Property):
+                kept[fact.principal][fact.name] = fact.value
         by_kind: dict[Kind, list[Principal]] = defaultdict(list)
         for principal in sorted(facts.principals):
             by_kind[principal.kind].append(principal)
@@ -161,8 +186,8 @@ class PolicySnapshot(msgspec.Struct, frozen=True):
         return cls(
             format=FORMAT,
             system=system,
-            version_id=version_of(facts, system),
-            timestamp=(at or datetime.now(UTC)).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+            version_id=uuid4().hex,
+            timestamp=written(at or datetime.now(UTC)),
             users={
                 p.name: User(p.name, roles(p), granted.get(p, ()), logs.get(p)) for p in by_kind[Kind.USER]
             },
@@ -178,12 +203,16 @@ class PolicySnapshot(msgspec.Struct, frozen=True):
                 for p in by_kind[Kind.GROUP]
             },
             roles={
-                p.name: Role(p.name, granted.get(p, ()), roles(p), logs.get(p)) for p in by_kind[Kind.ROLE]
+                p.name: Role(
+                    p.name, granted.get(p, ()), roles(p), logs.get(p), dict(sorted(kept.get(p, {}).items()))
+                )
+                for p in by_kind[Kind.ROLE]
             },
             objects=_entries(facts),
             row_filters=_restrictions(fact for fact in facts.restrictions if isinstance(fact, RowFilter)),
             masks=_restrictions(fact for fact in facts.restrictions if isinstance(fact, Mask)),
             properties=dict(sorted(properties.items())),
+            content_hash=hash_of(facts, system),
         )
 
     @property
@@ -201,6 +230,9 @@ class PolicySnapshot(msgspec.Struct, frozen=True):
                         Grant(principal, securable, p.type, p.decision, p.grant_option)
                         for p in object.privileges
                     )
+        for name, role in self.roles.items():
+            described = Principal(Kind.ROLE, name)
+            found.update(Property(described, key, value) for key, value in role.properties.items())
         for name, group in self.groups.items():
             found.update(Member(Principal(Kind.GROUP, name), Principal.parse(who)) for who in group.members)
         for entry in self.objects:
@@ -249,7 +281,9 @@ class PolicySnapshot(msgspec.Struct, frozen=True):
                 hint="read it with a newer Headgate",
             )
         try:
-            return msgspec.convert(plain, cls)
+            read = msgspec.convert(plain, cls)
+            # INVARIANT: the hash is that of what stands here, whoever edited the document.
+            return msgspec.structs.replace(read, content_hash=hash_of(read.facts, read.system))
         except msgspec.ValidationError as error:
             raise IllegalArgument("the snapshot is not well formed", hint=str(error)) from error
 
@@ -264,7 +298,7 @@ class _Dumper(yaml.SafeDumper):
 _Dumper.add_representer(str, _Dumper.represent_text)
 
 
-def version_of(facts: Facts, system: str) -> str:
+def hash_of(facts: Facts, system: str) -> str:
     """The hash of what the facts say."""
     digest = hashlib.sha256(system.encode())
     for line in sorted(encoded(fact) for fact in facts):

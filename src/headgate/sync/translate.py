@@ -7,6 +7,7 @@ do a subset of what they may do in the source.
 
 from collections import defaultdict
 from collections.abc import Iterable
+from typing import Final
 
 import msgspec
 
@@ -17,7 +18,16 @@ from headgate.sync.actions import reaches, type_of
 from headgate.sync.canonical import OWNER_WORD, direct_role, word_of
 from headgate.sync.capabilities import CANONICAL, Capabilities, Natives, Semantics
 from headgate.sync.dialects import shows_all
-from headgate.sync.effective import Access, Effective, effective, restricted
+from headgate.sync.effective import (
+    PUSH_LESS,
+    Access,
+    Effective,
+    Shared,
+    check_fits,
+    effective,
+    most,
+    restricted,
+)
 from headgate.sync.facts import (
     Fact,
     Facts,
@@ -29,6 +39,7 @@ from headgate.sync.facts import (
     Owner,
     Present,
     Principal,
+    Property,
     RowFilter,
     Securable,
     Tag,
@@ -65,7 +76,7 @@ class Translation(msgspec.Struct, frozen=True):
     losses: tuple[Loss, ...]
     allowed: Effective
     """INVARIANT: whatever a push adds lies within this."""
-    lost: dict[Principal, frozenset[tuple[Securable, str]]]
+    lost: Effective
     withheld: Withheld
     """From whom which tables are kept, because the target cannot restrict them as the source does."""
 
@@ -88,6 +99,9 @@ def translate(
     said = says or (lambda rule: native(rule, capabilities.dialect))
     rules, withheld, closed = restrictions(mapped, target, capabilities, said, takes, book)
     inventory = target.changed(map(Present, around.to_come))
+    # Before any of it is worked out. While the two are held against each other an access stands in several sets.
+    held = most(mapped, semantics, inventory) + most(target, capabilities.semantics, inventory)
+    check_fits(held * _TIMES, "a push of these policies would", PUSH_LESS)
     everything = effective(mapped, semantics, inventory)
     Withholding(mapped, everything, target, source.objects, withheld, book).all(around)
     allowed = without(everything, withheld, target)
@@ -101,14 +115,32 @@ def translate(
     work.deny(allowed)
     work.out.update(rules)
     work.out.update(fact for fact in mapped if isinstance(fact, Tag))
+    work.describe()
     after = effective(Facts(work.out), capabilities.semantics, target)
-    lost = {}
+    return Translation(Facts(work.out), book.all, allowed, _lost(allowed, after, around), withheld)
+
+
+_TIMES: Final = 2
+"""A push takes about twice the memory of a comparison: four hundred bytes for each access of the two sides."""
+
+
+def _lost(allowed: Effective, after: Effective, around: Surroundings) -> Effective:
+    """What the source allows and the target will not."""
+    shared = Shared()
+    found: Effective = {}
     for user, full in allowed.items():
-        missing = full - after.get(user, frozenset())
-        gone = {a for a in missing if a[1] not in actions.GATES and a[0] not in around.to_come}
-        if gone:
-            lost[user] = frozenset(gone)
-    return Translation(Facts(work.out), book.all, allowed, lost, withheld)
+        now = after.get(user, _NOTHING)
+
+        def missing(full: frozenset[Access] = full, now: frozenset[Access] = now) -> frozenset[Access]:
+            gone = full - now
+            return frozenset(a for a in gone if a[1] not in actions.GATES and a[0] not in around.to_come)
+
+        if lost := shared.of((id(full), id(now)), missing):
+            found[user] = lost
+    return found
+
+
+_NOTHING: frozenset[Access] = frozenset()
 
 
 # -- who is who --------------------------------------------------------------------------------------------------
@@ -168,6 +200,9 @@ def _mapped(
                     result.add(fact)
                 else:
                     book.note(Cause.TAG, None, object, fact.name)
+            case Property(principal):
+                if principal in keep:
+                    result.add(msgspec.structs.replace(fact, principal=keep[principal]))
             case Present():
                 pass
     return Facts(result | _stranded_denials(source, Facts(result), keep))
@@ -261,7 +296,7 @@ class _Work:
         self.apart = self.hidden | {u for u in self.mapped.users if self.mapped.closure(u) & denying}
         """Users for whom a group or role gives too much: they get their own grants only."""
         for holder in denying:
-            self.book.note(Cause.DENY, holder)
+            self.book.note(Cause.DENIAL if self.able.deny else Cause.DENY, holder)
         reached: dict[Principal, set[Principal]] = defaultdict(set)
         for user in self.mapped.users:
             for up in self.mapped.closure(user):
@@ -306,14 +341,23 @@ class _Work:
         for principal in self.mapped.principals - self.kept - self.apart:
             if principal in self.mapped.everyone:
                 self.book.note(Cause.EVERYONE, principal)
-            elif principal.kind is not Kind.USER:
-                self.book.note(Cause.GROUP if principal.kind is Kind.GROUP else Cause.ROLE, principal)
+            elif principal.kind is Kind.GROUP:
+                self.book.note(Cause.APART if self.able.groups else Cause.GROUP, principal)
+            elif principal.kind is Kind.ROLE:
+                self._unwritten(principal)
         for fact in self.mapped:
             if isinstance(fact, Known) and (fact.principal in self.kept or fact.principal.kind is Kind.USER):
                 self.out.add(fact)
         self.out.update(Known(p) for p in self.kept if p.kind is Kind.ROLE)
         for who in self.kept:
             self._memberships(who)
+
+    def _unwritten(self, role: Principal) -> None:
+        """Why a role is written for its holders: not always because the target has none."""
+        if not self.able.roles:
+            self.book.note(Cause.ROLE_UNWRITTEN if self.able.other_roles else Cause.ROLE, role)
+        elif self.able.names(role) and role not in self.around.above | self.around.closed:
+            self.book.note(Cause.APART, role)
 
     def _native_edge(self, who: Principal, of: Principal) -> bool:
         if who not in self.kept or of not in self.kept:
@@ -471,6 +515,15 @@ class _Work:
             for user, rules in restricted(self.mapped).items()
             if any(table_of(rule) == owner.object and not shows_all(rule) for rule in rules)
         )
+
+    def describe(self) -> None:
+        """The properties of the roles that are written."""
+        for fact in self.mapped:
+            if isinstance(fact, Property):
+                if self.able.role_properties and Known(fact.principal) in self.out:
+                    self.out.add(fact)
+                else:
+                    self.book.note(Cause.PROPERTY, fact.principal, None, fact.name)
 
     # -- the rest ------------------------------------------------------------------------------------------------
 

@@ -4,7 +4,19 @@ from typing import Any
 
 from headgate.model.privileges import Condition
 from headgate.sync.diff import Difference
-from headgate.sync.facts import Fact, Grant, Known, Mask, Member, Owner, Present, Principal, RowFilter, Tag
+from headgate.sync.facts import (
+    Fact,
+    Grant,
+    Known,
+    Mask,
+    Member,
+    Owner,
+    Present,
+    Principal,
+    Property,
+    RowFilter,
+    Tag,
+)
 from headgate.sync.merge import Clash
 from headgate.sync.results import Shift
 
@@ -31,6 +43,8 @@ def said(fact: Fact) -> str:
             return f"{whom} see {fact.object} masked"
         case Tag(object, name, value):
             return f"{object} has the tag {name}{f' = {value}' if value else ''}"
+        case Property(principal, name, value):
+            return f"{principal} has the property {name} = {value}"
 
 
 def shown(difference: Difference) -> dict[str, Any]:

@@ -41,9 +41,9 @@ POLICY = Facts(
 NARROWER = POLICY.changed(remove=[Grant(WRITER, TABLES[2], "MODIFY_TABLE")])
 
 
-WITHOUT_ROLES = frozenset({"mariadb", "lakeformation", "unity", "bigquery"})
+WITHOUT_ROLES = frozenset({"mariadb", "mysql", "lakeformation", "unity", "bigquery"})
 WITHOUT_GATES = frozenset(
-    {"mariadb", "hive", "hive-legacy", "ranger", "lakeformation", "polaris", "bigquery"}
+    {"mariadb", "mysql", "hive", "hive-legacy", "ranger", "lakeformation", "polaris", "bigquery"}
 )
 
 

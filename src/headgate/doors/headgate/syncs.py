@@ -112,10 +112,10 @@ def diff(call: Call) -> Any:
 def plan(call: Call) -> Any:
     """Say what a push would do, without doing any of it."""
     body: Push = call.body
-    version, found = call.steward.syncs.plan(
+    source, found = call.steward.syncs.plan(
         call.caller, body.origin, body.target, body.mode, body.map, body.options
     )
-    return wire.ok(plan=_plan(body.target, version, found))
+    return wire.ok(plan=_plan(body.target, source, found))
 
 
 @routes.on("POST", "/push", Open.AUTHENTICATED, body=Push)
@@ -198,10 +198,11 @@ def _change(change: Change) -> dict[str, str]:
     return {"change": verb, "what": said(change.fact)}
 
 
-def _plan(target: str, version: str, plan: Plan) -> dict[str, Any]:
+def _plan(target: str, source: PolicySnapshot, plan: Plan) -> dict[str, Any]:
     return {
         "target": target,
-        "version": version,
+        "version": source.version_id,
+        "content": source.content_hash,
         "digest": plan.digest,
         "changes": [_change(change) for change in plan.changes],
         "already": len(plan.already),
@@ -210,6 +211,7 @@ def _plan(target: str, version: str, plan: Plan) -> dict[str, Any]:
         "losses": _losses(plan.losses),
         "gains": shifted(plan.gains),
         "loses": shifted(plan.loses),
+        "unlisted": plan.unlisted,
     }
 
 
@@ -225,5 +227,6 @@ def _result(result: SyncResult) -> dict[str, Any]:
         "losses": _losses(result.losses),
         "gains": shifted(result.gains),
         "loses": shifted(result.loses),
+        "unlisted": result.unlisted,
         "notes": list(result.notes),
     }

@@ -95,6 +95,7 @@ def capabilities_with(custom: dict[str, frozenset[str]]) -> Capabilities:
             owner_inherits=False,
         ),
         groups=True,
+        other_roles=True,
         direct=frozenset({Kind.USER, Kind.GROUP}),
         rows=True,
         rows_add_up=True,

@@ -5,6 +5,7 @@ written as the group that the map of principals names, and its members are taken
 to anybody else the server shows a part of its roles, tags and policies.
 """
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
@@ -30,6 +31,7 @@ from headgate.sync.facts import (
     Owner,
     Present,
     Principal,
+    Property,
     Securable,
     Tag,
 )
@@ -81,7 +83,7 @@ class GravitinoConnector(Connector):
         return _Sight(self.rest, self.metalake).reading()
 
     def apply(self, changes: Sequence[Change]) -> list[Applied]:
-        hand = _Hand(self.rest, self.metalake)
+        hand = _Hand(self.rest, self.metalake, changes)
         return [hand.make(change) for change in changes]
 
 
@@ -121,14 +123,16 @@ class _Sight:
             self.disabled.add(principal)
             return
         self.facts.add(Known(principal))
-        self.logs[principal] = _log(entry)
+        self._log(principal, entry)
         self.facts.update(Member(Principal(Kind.ROLE, role), principal) for role in entry.get("roles") or [])
 
     def _role(self, name: str) -> None:
         role = Principal(Kind.ROLE, name)
         entry = self.rest("GET", "roles", name)["role"]
         self.facts.add(Known(role))
-        self.logs[role] = _log(entry)
+        self._log(role, entry)
+        properties = entry.get("properties") or {}
+        self.facts.update(Property(role, key, str(value)) for key, value in properties.items())
         for object in entry.get("securableObjects") or []:
             ref = ObjectRef.parse(self.metalake, ObjectType.parse(object["type"]), object["fullName"])
             for said in object["privileges"]:
@@ -139,6 +143,11 @@ class _Sight:
                     word = said["name"].upper()
                 decision = Condition.parse(said["condition"])
                 self.facts.add(Grant(role, Securable(ref.type, ref.path), word, decision))
+
+    def _log(self, principal: Principal, entry: dict[str, Any]) -> None:
+        log = _log(entry).known
+        if log is not None:
+            self.logs[principal] = log
 
     def _objects(self) -> Iterator[Securable]:
         for catalog in self.rest.listed("catalogs", "catalogs", details="true"):
@@ -170,17 +179,22 @@ class _Sight:
 
 
 class _Hand:
-    """Makes changes, one request each."""
+    """Makes changes, one request each; a role is made with its properties, which nothing can change afterwards."""
 
-    def __init__(self, rest: Rest, metalake: str) -> None:
+    def __init__(self, rest: Rest, metalake: str, changes: Sequence[Change]) -> None:
         self.rest = rest
         self.metalake = metalake
         self.tags = TagHand(rest, metalake)
+        self.described: dict[Principal, dict[str, str]] = defaultdict(dict)
+        for change in changes:
+            if isinstance(change.after, Property):
+                self.described[change.after.principal][change.after.name] = change.after.value
+        self.going = {c.before.principal for c in changes if isinstance(c.before, Known) and c.after is None}
 
     def make(self, change: Change) -> Applied:
         try:
-            if isinstance(change.fact, Tag):
-                why = self.tags.make(change)
+            if isinstance(change.fact, Tag | Property):
+                why = self._property(change) if isinstance(change.fact, Property) else self.tags.make(change)
                 return Applied(Outcome.UNSUPPORTED, why) if why else Applied(Outcome.APPLIED)
             for fact, holds in ((change.before, False), (change.after, True)):
                 if fact is not None and not (isinstance(fact, Owner) and not holds):
@@ -227,8 +241,18 @@ class _Hand:
         except NotFound:
             body: dict[str, Any] = {"name": principal.name}
             if principal.kind is Kind.ROLE:
-                body |= {"properties": {}, "securableObjects": []}
+                body |= {"properties": self.described[principal], "securableObjects": []}
             self.rest("POST", kinds, json=body)
+
+    def _property(self, change: Change) -> str:
+        """Empty if it is so, by how the role was made or because the role goes too; else why it cannot be."""
+        fact = change.fact
+        assert isinstance(fact, Property)
+        if change.after is None and fact.principal in self.going:
+            return ""
+        now = (self.rest("GET", "roles", fact.principal.name)["role"].get("properties") or {}).get(fact.name)
+        wanted = None if change.after is None else fact.value
+        return "" if now == wanted else "the properties of a role are set when it is made, and not changed"
 
 
 def _names(privilege: str) -> list[str]:

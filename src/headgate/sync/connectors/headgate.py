@@ -14,7 +14,7 @@ from headgate.language.errors import LanguageError
 from headgate.model import changes as c
 from headgate.model.errors import HeadgateError, NotFound
 from headgate.model.objects import OWNABLE, SCHEMA_SEPARATOR, ObjectType
-from headgate.model.principals import PrincipalKind
+from headgate.model.principals import Audit, PrincipalKind
 from headgate.model.privileges import Condition, Masks, Privilege, bits_of_all_names, current_bits
 from headgate.store import Store, access, labels, objects, policies
 from headgate.store.database import Read, Write
@@ -36,6 +36,7 @@ from headgate.sync.facts import (
     Owner,
     Present,
     Principal,
+    Property,
     RowFilter,
     Securable,
     Tag,
@@ -43,6 +44,7 @@ from headgate.sync.facts import (
 from headgate.sync.restrictions import Rule, table_of
 from headgate.sync.results import Applied, Change, Outcome
 from headgate.sync.run import Reading
+from headgate.sync.snapshot import ChangeLog
 
 _T = ObjectType
 _SAID: Final = frozenset(ObjectType) - {_T.ROLE, _T.JOB, _T.COLUMN}
@@ -65,6 +67,7 @@ CAPABILITIES: Final = Capabilities(
     rows=True,
     masks=True,
     rules_stay=True,
+    role_properties=True,
     dialect=OWN,
     tags=frozenset({_T.CATALOG, _T.SCHEMA, _T.TABLE, _T.VIEW}),
     owners=OWNABLE & _SAID,
@@ -117,9 +120,27 @@ class HeadgateConnector(Connector):
                 rule for at, id in tables.items() for rule in rules.on(lake.authority.objects[id], at)
             )
             notes |= rules.notes
+        described, logs = self._described(sight)
+        facts = facts.changed(described)
         lake.facts = facts
         self.lake = lake
-        return Reading(facts, notes=tuple(sorted(notes)))
+        return Reading(facts, logs, notes=tuple(sorted(notes)))
+
+    def _described(self, sight: "_Sight") -> tuple[list[Property], dict[Principal, ChangeLog]]:
+        """The properties of roles, and who made and changed whom."""
+        found: list[Property] = []
+        logs: dict[Principal, ChangeLog] = {}
+        with self.store.read() as read:
+            for record in objects.in_parent(read, sight.root, _T.ROLE):
+                role = sight.roles.get(record.id)
+                if role is not None:
+                    logs[role] = _log(record.audit)
+                    found += (Property(role, name, value) for name, value in record.properties.items())
+            for kind in (PrincipalKind.USER, PrincipalKind.GROUP):
+                for person in access.principals(read, sight.root, kind):
+                    if person.id in sight.people:
+                        logs[sight.people[person.id]] = _log(person.audit)
+        return found, logs
 
     def _column_tags(self, lake: Lake, sight: "_Sight") -> Iterator[Tag]:
         """The tags of columns that are there by a name."""
@@ -254,6 +275,10 @@ class _Sight:
             self.facts.add(Member(of, self.people[who]))
 
 
+def _log(audit: Audit) -> ChangeLog:
+    return ChangeLog(audit.creator, audit.create_time, audit.last_modifier, audit.last_modified_time)
+
+
 @lru_cache(4096)
 def _granted(allow: int, deny: int) -> tuple[tuple[str, Condition], ...]:
     """The privileges in two masks. Many grants are alike, and to take a mask apart is dear."""
@@ -292,6 +317,8 @@ class _Hand:
                     answers += self._roles(changes, sort == "hold")
                 case "new role":
                     answers += self._new_roles(changes)
+                case "property":
+                    answers += self._properties(changes)
                 case _:
                     answers += [self._one(change) for change in changes]
         return answers
@@ -352,6 +379,29 @@ class _Hand:
         self.who |= {role: made[role.name] for role in roles}
         return [_DONE] * len(changes)
 
+    def _properties(self, changes: list[Change]) -> list[Applied]:
+        answers: list[Applied] = []
+        wanted: dict[int, dict[str, str]] = {}
+        asked = {self.who.get(who, 0) for change in changes for who in _named(change.fact)}
+        records = {record.id: record for record in objects.many(self.tx, sorted(asked))}
+        for change in changes:
+            fact = change.fact
+            assert isinstance(fact, Property)
+            record = records.get(self.who.get(fact.principal, 0))
+            if record is None:
+                answers.append(Applied(Outcome.FAILED, f"{fact.principal} does not exist"))
+            elif fact.name == "in-use":
+                answers.append(Applied(Outcome.UNSUPPORTED, "'in-use' belongs to Headgate itself"))
+            else:
+                now = wanted.setdefault(record.id, dict(record.properties))
+                now.pop(fact.name, None)
+                if change.after is not None:
+                    now[fact.name] = fact.value
+                answers.append(_DONE)
+        for id, properties in wanted.items():
+            objects.alter(self.tx, records[id], properties=properties)
+        return answers
+
     # -- one by one ----------------------------------------------------------------------------------------------
 
     def _one(self, change: Change) -> Applied:
@@ -375,8 +425,8 @@ class _Hand:
                     return hand.put(rule, self._on(table_of(rule))) if holds else hand.take(rule)
                 case Present():
                     return Applied(Outcome.UNSUPPORTED, "objects are made and dropped by people")
-                case Grant():
-                    raise AssertionError("grants are made together")
+                case Grant() | Property():
+                    raise AssertionError("these are made together")
         except HeadgateError as error:
             return Applied(Outcome.FAILED, str(error))
         return _DONE
@@ -449,13 +499,15 @@ def _sort(change: Change) -> str:
             return "hold" if holds else "let go"
         case Known(principal) if holds and principal.kind is Kind.ROLE:
             return "new role"
+        case Property():
+            return "property"
         case _:
             return ""
 
 
 def _named(fact: Fact) -> tuple[Principal, ...]:
     match fact:
-        case Known(principal) | Owner(_, principal):
+        case Known(principal) | Owner(_, principal) | Property(principal):
             return (principal,)
         case Member(of, who):
             return (of, who)

@@ -24,6 +24,7 @@ from headgate.sync.contract import Connector
 from headgate.sync.facts import Fact, Facts, Grant, Kind, Known, Member, Owner, Present, Principal, Securable
 from headgate.sync.results import Applied, Change, Outcome
 from headgate.sync.run import Reading
+from headgate.sync.snapshot import ChangeLog, instant
 
 _T = ObjectType
 _Type = hive.HiveObjectType
@@ -113,6 +114,7 @@ class _Sight:
         self.catalog = Securable(_T.CATALOG, (catalog,))
         self.able = capabilities
         self.facts: set[Fact] = {Present(self.catalog), Known(EVERYONE, everyone=True), *map(Known, people)}
+        self.logs: dict[Principal, ChangeLog] = {}
         self.notes: set[str] = set()
         self.schemas: dict[str, Securable] = {}
         self.leaves: dict[tuple[str, str], Securable] = {}
@@ -130,7 +132,7 @@ class _Sight:
         # Without a type the call gives every row there is; without an object the server breaks.
         for row in self.client.list_privileges(None, None, hive.HiveObjectRef(objectType=None)):
             self._row(row)
-        return Reading(Facts(self.facts), notes=tuple(sorted(self.notes)))
+        return Reading(Facts(self.facts), self.logs, notes=tuple(sorted(self.notes)))
 
     def _who(self, type: int | None, name: str | None) -> Principal | None:
         """Whom a principal of the metastore stands for; nobody, if what it holds has no effect."""
@@ -158,12 +160,22 @@ class _Sight:
             if role is None or role == EVERYONE:
                 continue
             request = hive.GetPrincipalsInRoleRequest(name)
-            for entry in self.client.get_principals_in_role(request).principalGrants:
+            entries = self.client.get_principals_in_role(request).principalGrants
+            self._log(role, entries)
+            for entry in entries:
                 who = self._who(entry.principalType, entry.principalName)
                 if who is not None and (who == EVERYONE or who.kind in self.able.role_holders):
                     self.facts.add(Member(role, who))
                 if entry.grantOption:
                     self.notes.add(f"{entry.principalName} may hand on the role '{name}'")
+
+    def _log(self, role: Principal, entries: Sequence[Any]) -> None:
+        """The metastore describes a role only among those that somebody holds; of one without holders nothing is known."""
+        for entry in entries[:1]:
+            for described in self.client.list_roles(entry.principalName, entry.principalType):
+                log = ChangeLog(described.ownerName or None, instant((described.createTime or 0) * 1000))
+                if described.roleName == role.name and log.known:
+                    self.logs[role] = log
 
     def _database(self, name: str) -> None:
         schema = Securable(_T.SCHEMA, (*self.catalog.path, name))

@@ -73,6 +73,7 @@ CAPABILITIES: Final = Capabilities(
         gates=NO_GATES,
         owner_inherits=False,
     ),
+    other_roles=True,
     direct=frozenset({Kind.USER, Kind.GROUP}),
     columns=True,
     rows=True,

@@ -9,6 +9,7 @@ from headgate.sync.connectors.lakeformation_words import Words
 from headgate.sync.facts import Fact, Facts, Grant, Kind, Known, Present, Principal, RowFilter, Securable, Tag
 from headgate.sync.policy_text import NO_ROW
 from headgate.sync.run import Reading
+from headgate.sync.snapshot import ChangeLog, written
 
 _T = ObjectType
 
@@ -70,6 +71,7 @@ class Sight:
         self.words = words
         self.account = words.account
         self.facts: set[Fact] = {Present(words.catalog)}
+        self.logs: dict[Principal, ChangeLog] = {}
         self.notes: list[str] = []
 
     def reading(self) -> Reading:
@@ -79,12 +81,15 @@ class Sight:
         self._row_level_security(tables)
         self._tags(tables)
         self._settings()
-        return Reading(Facts(self.facts), notes=tuple(sorted(self.notes)))
+        return Reading(Facts(self.facts), self.logs, notes=tuple(sorted(self.notes)))
 
     def _people(self) -> None:
         for operation, field in (("list_users", "Users"), ("list_roles", "Roles")):
             for entry in self.aws.all("iam", operation, field, token=("Marker", "Marker")):
-                self.facts.add(Known(Principal(Kind.USER, entry["Arn"])))
+                user = Principal(Kind.USER, entry["Arn"])
+                self.facts.add(Known(user))
+                if entry.get("CreateDate"):
+                    self.logs[user] = ChangeLog(created_at=written(entry["CreateDate"]))
 
     def _objects(self) -> list[Securable]:
         """The databases, tables, views and columns; tables and views are returned."""

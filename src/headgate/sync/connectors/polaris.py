@@ -84,6 +84,7 @@ CAPABILITIES: Final = Capabilities(
     ),
     roles=True,
     role_holders=frozenset({Kind.USER}),
+    role_properties=True,
 )
 
 

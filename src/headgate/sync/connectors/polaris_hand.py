@@ -10,7 +10,7 @@ from typing import Any
 from headgate.model.errors import ConnectionFailed, HeadgateError
 from headgate.model.privileges import Condition
 from headgate.sync.connectors.polaris_grants import ADMIN, Given, Realm
-from headgate.sync.facts import Fact, Grant, Kind, Known, Member, Principal
+from headgate.sync.facts import Fact, Grant, Kind, Known, Member, Principal, Property
 from headgate.sync.results import Applied, Change, Outcome
 
 
@@ -30,6 +30,8 @@ class Hand:
 
     def make(self, change: Change) -> Applied:
         try:
+            if isinstance(change.fact, Property):
+                return self._property(change, change.fact)
             for fact, holds in ((change.before, False), (change.after, True)):
                 if fact is not None and (answer := self._one(fact, holds)):
                     return Applied(Outcome.UNSUPPORTED, answer)
@@ -65,6 +67,20 @@ class Hand:
             case _:
                 return "there is no such thing"
         return ""
+
+    def _property(self, change: Change, fact: Property) -> Applied:
+        """Change one property, provided that nobody changed the role meanwhile."""
+        name = fact.principal.name
+        found = next((role for role in self.realm.principal_roles() if role["name"] == name), None)
+        if found is None or name == ADMIN:
+            return Applied(Outcome.FAILED, f"{fact.principal} does not exist")
+        properties = {k: v for k, v in (found.get("properties") or {}).items() if k != fact.name}
+        if change.after is not None:
+            properties[fact.name] = fact.value
+        if properties != (found.get("properties") or {}):
+            body = {"currentEntityVersion": found["entityVersion"], "properties": properties}
+            self.realm.put(body, "principal-roles", name)
+        return Applied(Outcome.APPLIED)
 
     def _drop(self, role: str) -> None:
         for catalog in self.realm.catalogs():

@@ -4,9 +4,9 @@ from collections import defaultdict
 from typing import Any
 
 from headgate.sync.connectors.polaris_grants import ADMIN, Given, Realm
-from headgate.sync.facts import Fact, Facts, Grant, Kind, Known, Member, Present, Principal
+from headgate.sync.facts import Fact, Facts, Grant, Kind, Known, Member, Present, Principal, Property
 from headgate.sync.run import Reading
-from headgate.sync.snapshot import ChangeLog
+from headgate.sync.snapshot import ChangeLog, instant
 
 
 class Sight:
@@ -50,11 +50,15 @@ class Sight:
 
     def _known(self, principal: Principal, entry: dict[str, Any]) -> None:
         self.facts.add(Known(principal))
-        made, changed = entry.get("createTimestamp"), entry.get("lastUpdateTimestamp")
-        self.logs[principal] = ChangeLog(
-            created_at=None if made is None else str(made),
-            last_modified_at=None if changed is None else str(changed),
-        )
+        log = ChangeLog(
+            created_at=instant(entry.get("createTimestamp")),
+            last_modified_at=instant(entry.get("lastUpdateTimestamp")),
+        ).known
+        if log is not None:
+            self.logs[principal] = log
+        if principal.kind is Kind.ROLE:
+            properties = entry.get("properties") or {}
+            self.facts.update(Property(principal, key, str(value)) for key, value in properties.items())
 
     def _catalog_role(self, catalog: str, role: str) -> None:
         grants = self.realm.grants(catalog, role)

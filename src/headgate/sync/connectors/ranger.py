@@ -38,6 +38,7 @@ from headgate.sync.policy_text import NO_ROW
 from headgate.sync.restrictions import Rule
 from headgate.sync.results import Applied, Change, Outcome
 from headgate.sync.run import Reading
+from headgate.sync.snapshot import ChangeLog, instant
 
 _T = ObjectType
 
@@ -242,6 +243,7 @@ class _Sight:
             (object.path[1], object.path[2]): object for object in there if object.type in (_T.TABLE, _T.VIEW)
         }
         self.facts: set[Fact] = {Present(Securable(_T.CATALOG, (catalog,))), *map(Present, there)}
+        self.logs: dict[Principal, ChangeLog] = {}
         self.notes: set[str] = set()
 
     def reading(self) -> Reading:
@@ -253,7 +255,7 @@ class _Sight:
             if (policy.get("policyType") or ACCESS) == ACCESS:
                 self._denied(policy)
         self._tags()
-        return Reading(Facts(self.facts), notes=tuple(sorted(self.notes)))
+        return Reading(Facts(self.facts), self.logs, notes=tuple(sorted(self.notes)))
 
     def _tags(self) -> None:
         store = TagStore(self.service.tags(), self.leaves, self.catalog)
@@ -267,20 +269,34 @@ class _Sight:
         for group in self.service.rest.pages("xusers/groups", "vXGroups"):
             principal = Principal(Kind.GROUP, group["name"])
             self.facts.add(Known(principal, everyone=principal == EVERYONE))
+            self._log(principal, group)
         self.facts.add(Known(EVERYONE, everyone=True))
         for user in self.service.rest.pages("xusers/users", "vXUsers"):
             principal = Principal(Kind.USER, user["name"])
             self.facts.add(Known(principal))
+            self._log(principal, user)
             groups = set(user.get("groupNameList") or ()) - {EVERYONE.name}
             self.facts.update(Member(Principal(Kind.GROUP, name), principal) for name in groups)
         for name, role in self.service.roles.items():
             of_ = Principal(Kind.ROLE, name)
             self.facts.add(Known(of_))
+            self._log(of_, role)
             for kind, part in PARTS.items():
                 for member in role.get(part) or ():
                     self.facts.add(Member(of_, Principal(kind, member["name"])))
                     if member.get("isAdmin"):
                         self.notes.add(f"{kind}:{member['name']} may hand on the role '{name}'")
+
+    def _log(self, principal: Principal, entry: dict[str, Any]) -> None:
+        """Roles are stamped in milliseconds; users and groups in text, and under other words."""
+        log = ChangeLog(
+            entry.get("createdBy") or entry.get("owner"),
+            instant(entry.get("createTime")) or entry.get("createDate"),
+            entry.get("updatedBy"),
+            instant(entry.get("updateTime")) or entry.get("updateDate"),
+        )
+        if log.known:
+            self.logs[principal] = log
 
     def _policy(self, policy: Policy) -> None:
         type = policy.get("policyType") or ACCESS

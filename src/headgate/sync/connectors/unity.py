@@ -23,6 +23,7 @@ from headgate.sync.contract import Connector
 from headgate.sync.facts import Fact, Facts, Grant, Kind, Known, Owner, Present, Principal, Securable
 from headgate.sync.results import Applied, Change, Outcome
 from headgate.sync.run import Reading
+from headgate.sync.snapshot import ChangeLog
 
 _T = ObjectType
 
@@ -143,6 +144,7 @@ class _Sight:
         self.facts: set[Fact] = set()
         self.notes: list[str] = []
         self.restrictions = Restrictions(rest, f"{_UNITY}/policies")
+        self.logs: dict[Principal, ChangeLog] = {}
 
     def reading(self) -> Reading:
         for user in users(self.rest):
@@ -151,6 +153,10 @@ class _Sight:
                 self.notes.append(f"user '{who or user.get('id')}' is disabled or has no address")
             else:
                 self.facts.add(Known(Principal(Kind.USER, who)))
+                meta = user.get("meta") or {}
+                log = ChangeLog(created_at=meta.get("created"), last_modified_at=meta.get("lastModified"))
+                if log.known:
+                    self.logs[Principal(Kind.USER, who)] = log
         self._grants(Securable(_T.METALAKE))
         for object, entry in self._objects():
             self.facts.add(Present(object))
@@ -160,7 +166,7 @@ class _Sight:
             for rule in self.restrictions.of(object, entry):
                 self.facts.add(rule)
                 self.notes.append(f"{rule.object} has a {rule.name}: read as showing nobody anything of it")
-        return Reading(Facts(self.facts), notes=tuple(sorted(self.notes)))
+        return Reading(Facts(self.facts), self.logs, notes=tuple(sorted(self.notes)))
 
     def _list(self, kind: str, field: str, **query: str) -> list[dict[str, Any]]:
         return self.rest.listed(f"{_UNITY}/{kind}", field, query={"max_results": "100", **query})
