@@ -303,6 +303,18 @@ ENTRIES: dict[tuple[str, str], Maker | str] = {
     ("POST", f"{_S}/functions"): _NO_TABLE,
     ("PUT", f"{_S}/functions/{{function}}"): _NO_TABLE,
     ("DELETE", f"{_S}/functions/{{function}}"): _NO_TABLE,
+    **dict.fromkeys(
+        [
+            ("POST", "/api/idp/users"),
+            ("PUT", "/api/idp/users/{user}"),
+            ("DELETE", "/api/idp/users/{user}"),
+            ("POST", "/api/idp/groups"),
+            ("DELETE", "/api/idp/groups/{group}"),
+            ("PUT", "/api/idp/groups/{group}/users"),
+            ("POST", "/api/lineage"),
+        ],
+        "refused for everybody",
+    ),
     ("POST", f"{_M}/jobs/templates"): _NO_TABLE,
     ("PUT", f"{_M}/jobs/templates/{{job_template}}"): _NO_TABLE,
     ("DELETE", f"{_M}/jobs/templates/{{job_template}}"): _NO_TABLE,

@@ -1,8 +1,10 @@
 """Promise: who holds all that the server gave, and opens every path in it, finds no value outside their lens."""
 
+from typing import Any
+
 import pytest
 
-from headgate.planning import Plan, PlanRequest
+from headgate.planning import PlanRequest
 from headgate.steward import governed, scans
 from headgate.steward.reads import Reads
 from headgate.steward.sights import Sight
@@ -66,8 +68,10 @@ def see_all(patch: pytest.MonkeyPatch) -> None:
 def plan_originals(patch: pytest.MonkeyPatch) -> None:
     """Files of the table itself are planned."""
 
-    def veiled(self: scans.Scans, _: object, sight: Sight, request: PlanRequest, **__: object) -> Plan:
-        return self.governed.plan(sight, request)
+    def veiled(
+        self: scans.Scans, permit: Any, now: Any, sight: Sight, request: PlanRequest, **_: object
+    ) -> Any:
+        return self._whole(permit, now, self.governed.plan(sight, request))
 
     patch.setattr(scans.Scans, "_restricted", veiled)
 

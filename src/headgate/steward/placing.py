@@ -7,6 +7,7 @@ from headgate.catalogs.iceberg.places import PLACES
 from headgate.catalogs.interface import IcebergCatalog, Place
 from headgate.catalogs.locations import GOVERNED, inside, normal
 from headgate.decide import Op
+from headgate.decide.clauses import any_on_the_way
 from headgate.decide.verdict import allowed
 from headgate.model import tables as t
 from headgate.model.errors import IllegalArgument
@@ -45,7 +46,7 @@ class Placing:
             more = more if self._in_schema(adapter, at, place) else (self.owner(permit),)
             self.check_reserved(place, own=adapter.schema_folder(()))
             with self.kernel.store.read() as read:
-                if self._left(read, permit, place) is not None:
+                if self._left(read, permit, at.type, place) is not None:
                     more = (*more, self._of_metalake(permit))
                     continue
                 places.check(read, at.object, catalog, place, holder=user, source=adapter.source)
@@ -98,22 +99,28 @@ class Placing:
         return False
 
     def take_over(self, tx: Write, permit: Permit, object: int, at: Iterable[str]) -> None:
-        """Put an object where another was dropped, as an owner of the metalake may decide.
+        """Put an object where another of its kind was dropped, as an owner of the metalake may decide.
 
-        INVARIANT: the place comes with all that restricted who lay there; what was is never free of it.
+        Denials and tags come with the place.
+        INVARIANT: only where no policy stood over the former object and none stands over this one. The former files still
+        lie there, and who sees all of the new object is given the folder: what a policy hid in them by the names of
+        columns, or by the schema they lay in, nothing would hide any more.
         """
+        type = objects.present(tx, object).type
         for place in at:
-            former = self._left(tx, permit, place)
+            former = self._left(tx, permit, type, place)
             if former is not None:
                 dropped.hand_on(tx, former, object)
 
-    def _left(self, read: Read, permit: Permit, place: str) -> dropped.Dropped | None:
+    def _left(self, read: Read, permit: Permit, type: ObjectType, place: str) -> dropped.Dropped | None:
         """What was dropped at this very place, if the caller may put something else there."""
-        if not self._decides_all(permit):
+        if not self._decides_all(permit) or any_on_the_way(self.kernel.authority(), permit.node):
             return None
         row = places.dropped_at(read, place)
         former = None if row is None else dropped.get(read, row.object)
-        return former if former is not None and former.metalake == permit.node.metalake else None
+        if former is None or former.metalake != permit.node.metalake or former.type is not type:
+            return None
+        return None if former.under_policies else former
 
     def _decides_all(self, permit: Permit) -> bool:
         """Whether the caller owns the metalake, and so may change every policy in it."""

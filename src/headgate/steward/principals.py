@@ -16,7 +16,7 @@ from headgate.steward.findings import concerns
 from headgate.steward.kernel import Kernel
 from headgate.steward.permits import Permit
 from headgate.steward.widening import named_policy
-from headgate.store import Read, Write, access, objects
+from headgate.store import Read, Write, access, dropped, objects
 from headgate.store.records import PrincipalRecord
 
 
@@ -96,7 +96,7 @@ class Principals:
                 about=record.kind,
             )
         for role in sorted(authority.held.get(record.id) or ()):
-            if any(masks.deny for _, masks in access.grants_of(tx, role)):
+            if dropped.denying(tx, role) or any(masks.deny for _, masks in access.grants_of(tx, role)):
                 raise InUse(
                     f"{record.kind} '{clip(record.name)}' holds a role that denies something",
                     hint="revoke the role first",

@@ -22,7 +22,7 @@ from headgate.steward.kernel import Kernel
 from headgate.steward.ownership import created
 from headgate.steward.permits import Permit
 from headgate.steward.widening import named_policy
-from headgate.store import Read, Write, access, objects
+from headgate.store import Read, Write, access, dropped, objects
 from headgate.store.records import ObjectRecord
 
 
@@ -96,6 +96,9 @@ class Roles:
                 if masks.deny:
                     ref = authority.ref(authority.objects[object])
                     self.kernel.demand(authority, permit.identity, Op.REVOKE_PRIVILEGE, ref)
+            if dropped.denying(tx, permit.node.id):
+                # Who may revoke it where it comes back is not known yet.
+                self.kernel.demand(authority, permit.identity, Op.REVOKE_PRIVILEGE, _metalake(permit))
             objects.drop(tx, permit.node.id)
 
     def override(self, permit: Permit, name: str, securables: Iterable[Securable]) -> Role:

@@ -42,6 +42,8 @@ class Dropped(msgspec.Struct, frozen=True):
     """Roles, and what they denied on it."""
     document: str | None
     """Where its metadata lay last, if that was kept here."""
+    under_policies: bool
+    """Whether a policy stood on it, or on what it lay in, when it was dropped."""
     at: str
 
 
@@ -68,6 +70,7 @@ def keep(tx: Write, object: int) -> None:
             labels=msgspec.json.encode([tuple(each) for each in on]),
             denials=msgspec.json.encode([tuple(each) for each in denied]),
             document=document,
+            under_policies=_under_policies(tx, row),
             at=tx.now,
         )
     )
@@ -88,6 +91,7 @@ def get(read: Read, object: int) -> Dropped | None:
         _labels.decode(row.labels),
         _denials.decode(row.denials),
         row.document,
+        row.under_policies,
         row.at,
     )
 
@@ -164,6 +168,12 @@ def name_of(read: Read, object: int) -> str:
     return "a staged table" if former is None else former.name
 
 
+def denying(read: Read, role: int) -> bool:
+    """Whether a role denied something on an object that is dropped and may come back."""
+    rows = read.execute(select(_d.denials).where(_d.denials != msgspec.json.encode([]))).scalars()
+    return any(role == id for denials in rows for id, _ in _denials.decode(denials))
+
+
 def forget(tx: Write, object: int) -> None:
     """Nothing of a dropped object is left to come back."""
     tx.execute(delete(t.dropped_objects).where(_d.object == object))
@@ -172,6 +182,18 @@ def forget(tx: Write, object: int) -> None:
 def _is_there(read: Read, metalake: int, id: int) -> bool:
     query = select(_o.id).where(_o.id == id, _o.metalake == metalake)
     return read.execute(query).first() is not None
+
+
+def _under_policies(read: Read, row: Any) -> bool:
+    """Whether a policy, in force or not, stands on an object or above it."""
+    ids = [row.id]
+    while row.parent:
+        row = read.execute(select(_o.id, _o.parent).where(_o.id == row.parent)).one()
+        ids.append(row.id)
+    a = t.assignments.c
+    on = select(a.label).join(t.objects, _o.id == a.label)
+    found = on.where(a.object.in_(ids), _o.type == ObjectType.POLICY.value).limit(1)
+    return read.execute(found).first() is not None
 
 
 def _whereabouts(read: Read, row: Any) -> tuple[int, str]:

@@ -193,6 +193,7 @@ dropped_objects = Table(
     Column("labels", LargeBinary, nullable=False),
     Column("denials", LargeBinary, nullable=False),
     Column("document", Text),
+    Column("under_policies", Boolean, nullable=False),
     Column("at", String(32), nullable=False),
     comment="What a dropped object that still has places takes back when it is registered again",
 )

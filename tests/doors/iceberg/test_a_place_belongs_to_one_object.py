@@ -178,32 +178,47 @@ def test_a_dropped_table_comes_back_with_all_that_restricts_it(
 
 
 @pytest.mark.parametrize("how", ["made", "staged", "moved"])
-def test_where_a_table_was_dropped_the_metalakes_owner_puts_another_under_all_that_restricted_it(
-    api: Api, steward: Steward, people: People, how: str
+@pytest.mark.parametrize("policy", [None, HIDE, HIDE.replace("lake.cat.s.t", "lake.cat")])
+def test_where_a_table_was_dropped_the_metalakes_owner_puts_another_unless_a_policy_stood_over_it(
+    api: Api, people: People, how: str, policy: str | None
 ) -> None:
-    people.may("ann", "USE_CATALOG USE_SCHEMA SELECT_TABLE", "metalake", "lake")
     place = create(api).json()["metadata"]["location"]
     people.may("eve", "SELECT_TABLE", "table", "cat.s.t", deny=True)
     people.may("eve", "USE_CATALOG USE_SCHEMA SELECT_TABLE", "metalake", "lake")
-    applied(api, HIDE)
+    assert api("admin", "POST", f"{LAKE}/tags", {"name": "pii"}).status_code == 200
+    assert (
+        api("admin", "POST", f"{LAKE}/objects/table/cat.s.t/tags", {"tagsToAdd": ["pii"]}).status_code == 200
+    )
+    people.may("ann", "USE_CATALOG", "metalake", "lake")
+    if policy is not None:
+        applied(api, policy)
     assert api("admin", "DELETE", f"{TABLES}/t").status_code == 204
     if how == "made":
         answer = create(api, "next", location=place)
     elif how == "staged":
-        assert create(api, "next", location=place, **{"stage-create": True}).status_code == 200
         answer = api("admin", "POST", f"{TABLES}/next", made_at(place))
     else:
         assert create(api, "next").status_code == 200
         # What a role says of the table already stays said.
         people.may("eve", "MODIFY_TABLE", "table", "cat.s.next", deny=True)
         answer = commit(api, "admin", "next", {"action": "set-location", "location": place})
+    if policy is not None:
+        assert answer.status_code == 400, answer.text
+        return
     assert answer.status_code == 200, answer.text
-    seen = api("ann", "GET", f"{LAKE}/catalogs/cat/schemas/s/tables/next").json()["table"]["columns"]
-    assert [column["name"] for column in seen] == ["id"]
+    assert api("admin", "GET", f"{LAKE}/objects/table/cat.s.next/tags").json()["names"] == ["pii"]
     assert api("eve", "GET", f"{TABLES}/next").status_code in (403, 404)
     owner = api("admin", "GET", f"{LAKE}/owners/table/cat.s.next").json()["owner"]
     assert owner["name"] == "admin"
     assert create(api, "third", location=place).status_code == 400, "it is the new table's now"
+
+
+def test_where_a_policy_stands_now_no_table_takes_the_place_of_another(api: Api, people: People) -> None:
+    place = create(api).json()["metadata"]["location"]
+    assert api("admin", "DELETE", f"{TABLES}/t").status_code == 204
+    people.may("ann", "USE_CATALOG", "metalake", "lake")
+    applied(api, HIDE.replace("lake.cat.s.t", "lake.cat.s"))
+    assert create(api, "next", location=place).status_code == 400
 
 
 def test_a_table_is_not_moved_where_one_was_that_was_tagged_otherwise(api: Api, steward: Steward) -> None:

@@ -104,7 +104,6 @@ def table(api: Api, people: People, tmp_path: Path) -> None:
     summary = {"total-records": WHOLE[0], "total-files-size": WHOLE[1], f"partitions.region={ABROAD}": "x"}
     metadata["snapshots"][0]["summary"] |= summary
     metadata["properties"] = {
-        "schema.name-mapping.default": json.dumps([{"field-id": SSN, "names": [NAMED[0], NAMED[2]]}]),
         f"write.metadata.metrics.column.{NAMED[0]}": "full",
         "write.parquet.bloom-filter-enabled.column.ssn": "true",
     }

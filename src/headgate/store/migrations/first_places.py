@@ -243,6 +243,8 @@ def _write(
             "owner": known.owner,
             "labels": msgspec.json.encode(labels),
             "denials": msgspec.json.encode(denials),
+            # Nobody knows any more what stood above it.
+            "under_policies": True,
             "at": at,
         }
         connection.execute(sa.insert(tables.tables["dropped_objects"]), [row])

@@ -45,6 +45,7 @@ def upgrade() -> None:
         sa.Column("labels", sa.LargeBinary(), nullable=False),
         sa.Column("denials", sa.LargeBinary(), nullable=False),
         sa.Column("document", sa.Text(), nullable=True),
+        sa.Column("under_policies", sa.Boolean(), nullable=False),
         sa.Column("at", sa.String(length=32), nullable=False),
         sa.PrimaryKeyConstraint("object", name=op.f("pk_dropped_objects")),
         comment="What a dropped object that still has places takes back when it is registered again",
