@@ -182,7 +182,10 @@ AMOUNT = Securable(T.COLUMN, (*ORDERS.path, "amount"))
 
 
 def test_a_small_lake_by_hand(spark: Any) -> None:
-    """Ann reads through team and reader but not refunds, which are denied to her; Bob lacks the use of the schema; Cy owns."""
+    """Ann reads through team and reader but not refunds, which are denied to her; Bob lacks the use of the schema; Cy owns.
+
+    Who owns governs without the use of the way there, and does nothing else.
+    """
     before = Facts(
         {
             *map(Present, (SALES, INNER, ORDERS, REFUNDS, VISITS, AMOUNT)),
@@ -210,7 +213,11 @@ def test_a_small_lake_by_hand(spark: Any) -> None:
     ways = [(LAKE, "catalog.use"), (SALES, "schema.use"), (INNER, "schema.use")]
     ann = [*ways, (ORDERS, "table.read"), (VISITS, "table.read"), (AMOUNT, "column.read")]
     mine = {(str(ANN), object_key(object), action) for object, action in ann}
-    assert sorted(found["first"]) == sorted(mine | {(str(BOB), object_key(LAKE), "catalog.use")})
+    governs = {
+        (str(CY), object_key(INNER), "schema.manage_grants"),
+        (str(CY), object_key(VISITS), "table.manage_grants"),
+    }
+    assert sorted(found["first"]) == sorted(mine | governs | {(str(BOB), object_key(LAKE), "catalog.use")})
     assert found["more in the first"] == []
     gained = [row for row in found["more in the second"] if row[0] != str(CY)]
     assert sorted(gained) == sorted(

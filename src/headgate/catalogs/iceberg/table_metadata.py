@@ -300,6 +300,13 @@ class _Draft:
 
     def _remove_properties(self, update: Json) -> None:
         gone = set(update.get("removals") or update.get("removed") or ())
+        if validity.NAME_MAPPING in gone & self.table["properties"].keys() and self.table.get("snapshots"):
+            # INVARIANT: a table with files that were written elsewhere is known by this property: they may hold columns
+            # that the table never knew, so that who sees a part of it gets copies.
+            raise IllegalArgument(
+                f"property '{validity.NAME_MAPPING}' cannot be removed while the table has snapshots",
+                hint="files may be read by it: rewrite them into another table",
+            )
         self.table["properties"] = {k: v for k, v in self.table["properties"].items() if k not in gone}
 
     # -- schemas, specs, orders ---------------------------------------------------------------------------------
