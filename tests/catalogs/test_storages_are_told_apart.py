@@ -1,5 +1,6 @@
 """What was read from one storage is not given out for another: whoever declares a catalog names any endpoint."""
 
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -10,9 +11,10 @@ from headgate.catalogs.iceberg import storage
 from headgate.catalogs.iceberg.storage import Storage
 from headgate.model.errors import NotFound
 from headgate.planning import ManifestIndex, MissingManifestError, PlanRequest, plan
-from tests.openings import TEMPORARY
+from tests.openings import opened
 from tests.planning.forge import Forge, ForgedFile, ForgedManifest, ForgedSnapshot, simple_schema
 
+OPEN = opened(tempfile.gettempdir(), hosts=("ours", "theirs"))
 OURS, THEIRS = {"s3.endpoint": "http://ours"}, {"s3.endpoint": "http://theirs"}
 
 
@@ -22,13 +24,13 @@ def test_a_document_that_one_storage_holds_is_not_there_in_another(
     # As for remote files, of which nobody asks whether they are still there.
     monkeypatch.setattr(storage, "_still_there", lambda location: True)
     place = str(tmp_path / "a.metadata.json")
-    Storage(OURS, TEMPORARY).write(place, {"secret": 1})
+    Storage(OURS, OPEN).write(place, {"secret": 1})
     Path(place).unlink()
-    assert Storage(OURS, TEMPORARY).read(place) == {"secret": 1}, "it is remembered"
+    assert Storage(OURS, OPEN).read(place) == {"secret": 1}, "it is remembered"
     with pytest.raises(NotFound):
-        Storage(THEIRS, TEMPORARY).read(place)
+        Storage(THEIRS, OPEN).read(place)
     with pytest.raises(NotFound):
-        Storage({**OURS, "s3-access-key-id": "another"}, TEMPORARY).read(place)
+        Storage({**OURS, "s3-access-key-id": "another"}, OPEN).read(place)
 
 
 @pytest.mark.parametrize("gone", ["list-*", "manifest-*"])

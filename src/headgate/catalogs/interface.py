@@ -63,6 +63,9 @@ class Catalog(Protocol):
     outside: bool
     """Whether names live in another system, so that one may exist there before it has an object row here."""
 
+    def own_places(self) -> tuple[str, ...]:
+        """The folders that the catalog keeps for itself, in which and around which nobody may place anything."""
+
     def test(self) -> None:
         """Make sure that the system behind the catalog answers, or raise ConnectionFailed."""
 

@@ -8,6 +8,9 @@ class Kept:
 
     outside = False
 
+    def own_places(self) -> tuple[str, ...]:
+        return ()
+
     def test(self) -> None:
         """The store answers, or the question would not have been decided."""
 

@@ -53,10 +53,14 @@ class Native(Kept):
         self.store = store
         self.warehouse = checked_warehouse(chosen)
         self.folder = f"{self.warehouse}/{folder}"
+        self._governed = f"{self.warehouse}/{GOVERNED}/{folder}"
         self.allowed = (self.folder, *more_places(properties))
         """Where tables may lie: the catalog's own folder, and what its owner declared besides."""
         self.properties = properties
         self.storage = Storage(properties, openings)
+
+    def own_places(self) -> tuple[str, ...]:
+        return (self._governed,)
 
     def test(self) -> None:
         """Write a file into the warehouse and delete it again."""
@@ -95,8 +99,7 @@ class Native(Kept):
         return (_place(document.metadata),)
 
     def governed_folder(self, document: Document, object: int) -> str:
-        own = self.folder.removeprefix(f"{self.warehouse}/")
-        return f"{self.warehouse}/{GOVERNED}/{own}/{object}"
+        return f"{self._governed}/{object}"
 
     def schema_folder(self, schema: Namespace) -> str:
         return "/".join((self.folder, *map(segment, schema)))

@@ -186,6 +186,10 @@ class RestIceberg:
         places = [document.metadata["location"], *(properties[key] for key in PLACES if properties.get(key))]
         return tuple(dict.fromkeys(normal(place).rstrip("/") for place in places))
 
+    def own_places(self) -> tuple[str, ...]:
+        """None: copies lie beside their table, so what lies around them lies around the table's own place."""
+        return ()
+
     def governed_folder(self, document: Document, object: int) -> str:
         above = normal(document.metadata["location"]).rstrip("/").rpartition("/")[0]
         return f"{above}/{GOVERNED}/{self.folder}/{object}"

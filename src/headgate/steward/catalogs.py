@@ -17,7 +17,7 @@ from headgate.steward.outside import Outside
 from headgate.steward.ownership import created
 from headgate.steward.permits import Permit
 from headgate.steward.updates import Updates
-from headgate.store import objects
+from headgate.store import objects, places
 from headgate.store.records import ObjectRecord
 from headgate.vending import Settings
 from headgate.vending.providers import PROPERTY, check_providers
@@ -57,17 +57,20 @@ class Catalogs(Containers):
         properties: dict[str, str],
     ) -> ObjectRecord:
         """Declare a catalog; who declares it becomes its owner."""
-        body = self._checked(permit, name, type, provider, properties)
+        body, adapter = self._checked(permit, name, type, provider, properties)
         with self.kernel.change(permit) as tx:
-            return created(
+            made = created(
                 tx, permit, ObjectType.CATALOG, name, comment=comment, properties=properties, body=body
             )
+            # INVARIANT: they stay the catalog's when it is dropped, as what it kept there may outlive it.
+            places.claim(tx, made.id, adapter.own_places())
+            return made
 
     def test(
         self, permit: Permit, name: str, type: CatalogType, provider: str | None, properties: dict[str, str]
     ) -> None:
         """See whether a catalog declared like this would work, without declaring it."""
-        body = self._checked(permit, name, type, provider, properties)
+        body, _ = self._checked(permit, name, type, provider, properties)
         if permit.authority.child(permit.node.id, ObjectType.CATALOG, name) is not None:
             raise AlreadyExists(f"catalog '{clip(name)}' already exists", about=ObjectType.CATALOG)
         self.registry.open(CatalogDefinition(body["folder"], type, body["provider"], properties)).test()
@@ -147,7 +150,7 @@ class Catalogs(Containers):
 
     def _checked(
         self, permit: Permit, name: str, type: CatalogType, provider: str | None, properties: dict[str, str]
-    ) -> dict[str, str]:
+    ) -> tuple[dict[str, str], Catalog]:
         checked_container_name(name, "catalog")
         check_mode(properties)
         chosen = self.registry.provider(type, provider, properties)
@@ -156,9 +159,9 @@ class Catalogs(Containers):
         folder = new_folder(permit.ref.metalake, name)
         definition = CatalogDefinition(folder, type, chosen.name, properties)
         self.registry.check(definition)
-        chosen.open(definition)
+        adapter = chosen.open(definition)
         self._check_storage(type, properties, {})
-        return {"type": type.value, "provider": chosen.name, "folder": folder}
+        return {"type": type.value, "provider": chosen.name, "folder": folder}, adapter
 
     def _check_changed(
         self, record: ObjectRecord, updates: Updates, properties: dict[str, str] | None

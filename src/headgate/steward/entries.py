@@ -64,13 +64,18 @@ class Entries:
             return objects.present(read, permit.node.id)
 
     def alter(
-        self, permit: Permit, updates: Updates, body: Callable[[Body], Body] | None = None
+        self,
+        permit: Permit,
+        updates: Updates,
+        body: Callable[[Body], Body] | None = None,
+        *,
+        more: tuple[Permit, ...] = (),
     ) -> ObjectRecord:
-        """Apply the updates, and `body` to what only this type knows."""
+        """Apply the updates, and `body` to what only this type knows. `more` are further permits that it takes."""
         if updates.name is not None:
             checked_name(updates.name, _word(self.type))
         check_read(_word(self.type), updates.put)
-        with self.kernel.change(permit) as tx:
+        with self.kernel.change(permit, *more) as tx:
             before = objects.present(tx, permit.node.id)
             objects.alter(
                 tx,

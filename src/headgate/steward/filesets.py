@@ -1,7 +1,8 @@
 """Filesets: folders under governance. Managed ones are made and removed here, external ones only recorded."""
 
 import secrets
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Final
 
 import msgspec
 
@@ -22,6 +23,7 @@ from headgate.catalogs.folders import (
 from headgate.catalogs.iceberg.storage import Storage
 from headgate.catalogs.locations import segment
 from headgate.decide import Op
+from headgate.decide.verdict import allowed
 from headgate.model.errors import ConnectionFailed, Forbidden, IllegalArgument, NotFound
 from headgate.model.objects import ObjectType, clip
 from headgate.model.places import normal, within
@@ -37,6 +39,9 @@ from headgate.vending.providers import PROPERTY, check_providers
 
 MANAGED, EXTERNAL = "managed", "external"
 
+VOUCHED: Final = "vouched"
+"""Kept with a fileset: its places were seen empty when it was made, or the owner of its catalog chose them."""
+
 
 class _Places(msgspec.Struct, frozen=True):
     """What the catalog and schema of a fileset say about where it may lie."""
@@ -51,15 +56,19 @@ class _Places(msgspec.Struct, frozen=True):
     divided: str | None
     """What of the server's warehouse is the catalog's."""
     folders: Folders
-    storage: Storage | None
-    """Where the catalog gives out credentials: how files in S3 are seen, which somebody would get."""
+    storage: Callable[[], Storage] | None
+    """Where the catalog gives out credentials: opens what files in S3 are seen by, which somebody would get."""
+
+    def sees(self, location: str) -> bool:
+        """Whether files at a location can be seen from here, as far as credentials could open them."""
+        return self.storage is not None or not _is_s3(location)
 
     def holds_files(self, location: str) -> bool:
         """Whether files lie at a location already, as far as anybody could get at them by a fileset there."""
-        if self.storage is None or not normal(location).startswith("s3://"):
+        if self.storage is None or not _is_s3(location):
             return self.folders.holds_files(location)
         try:
-            return self.storage.holds_files(normal(location))
+            return self.storage().holds_files(normal(location))
         except (ConnectionFailed, Forbidden):
             return True
 
@@ -102,6 +111,8 @@ class Filesets(Leaves):
         more = self._named(permit, where, chosen, locations)
         if PROPERTY in properties:
             more = (self._providing(permit, properties[PROPERTY]),)
+        vouching = more or self._vouching(permit)
+        vouched = bool(vouching) or all(map(where.sees, chosen.values()))
         made: list[str] = []
 
         def body(tx: Write) -> dict[str, Any]:
@@ -111,7 +122,7 @@ class Filesets(Leaves):
                     places.check(tx, 0, catalog_node(permit).id, place)
             if kind == MANAGED:
                 made.extend(place for place in served if where.folders.make(place))
-            return {"type": kind, "locations": chosen, "served": served, "made": made}
+            return {"type": kind, "locations": chosen, "served": served, "made": made, VOUCHED: vouched}
 
         def settle(tx: Write, id: int) -> None:
             if more:
@@ -120,7 +131,7 @@ class Filesets(Leaves):
 
         try:
             full = {**properties, DEFAULT_NAME: default}
-            return self.create(permit, name, comment, full, body, more=more, settle=settle)
+            return self.create(permit, name, comment, full, body, more=vouching, settle=settle)
         except BaseException:
             for place in made:
                 where.folders.remove(place)
@@ -130,10 +141,10 @@ class Filesets(Leaves):
         """Rename a fileset (its folders stay), change its comment or properties."""
         if any(key == DEFAULT_NAME or key.startswith("placeholder-") for key, _ in updates.properties):
             raise IllegalArgument("the locations of a fileset and their default cannot change")
-        providers = dict(updates.properties).get(PROPERTY)
-        if providers is not None:
-            self._providing(permit, providers)
-        return self.alter(permit, updates)
+        properties = dict(updates.properties)
+        # Without a word of its own, what the catalog says holds: to remove it may turn credentials on as well.
+        more = (self._providing(permit, properties[PROPERTY] or ""),) if PROPERTY in properties else ()
+        return self.alter(permit, updates, more=more)
 
     def discard(self, permit: Permit) -> None:
         """Drop a fileset, and the folders that were made for it with all they hold."""
@@ -199,8 +210,10 @@ class Filesets(Leaves):
             own.append(f"{divided}/{segment(schema_name)}")
             # A folder that no other fileset ever had: one that is dropped and made again does not find old files.
             fallback = f"{own[-1]}/{{{{fileset}}}}-{secrets.token_hex(4)}"
-        storage = Storage(catalog.properties, self.openings) if _vends(catalog.properties) else None
-        return _Places(words, above, fallback, tuple(own), divided, Folders(roots, self.openings), storage)
+        folders = Folders(roots, self.openings)
+        # Opened only to look: what makes nothing new asks no storage, so it works also where a host was closed.
+        storage = (lambda: Storage(catalog.properties, self.openings)) if _vends(catalog.properties) else None
+        return _Places(words, above, fallback, tuple(own), divided, folders, storage)
 
     def _named(
         self, permit: Permit, where: _Places, chosen: dict[str, str], given: dict[str, str]
@@ -218,6 +231,11 @@ class Filesets(Leaves):
                 more = (self.placing.owner(permit),)
             self.placing.check_reserved(location, where.divided)
         return more
+
+    def _vouching(self, permit: Permit) -> tuple[Permit, ...]:
+        """The permit by which the catalog's owner decides for what lies at a new fileset; none where others make it."""
+        decides = allowed(permit.authority, permit.caller, Op.CHOOSE_PLACE, catalog_node(permit))
+        return (self.placing.owner(permit),) if decides else ()
 
     def _providing(self, permit: Permit, providers: str) -> Permit:
         """The permit to have credentials given out for a fileset: whose storage it is decides, not who made the fileset."""
@@ -252,6 +270,10 @@ class Filesets(Leaves):
                 place = f"{place.rstrip('/')}/{folder}"
             chosen[key] = checked_location(filled(place, words))
         return chosen
+
+
+def _is_s3(location: str) -> bool:
+    return normal(location).startswith("s3://")
 
 
 def _vends(catalog: dict[str, str]) -> bool:

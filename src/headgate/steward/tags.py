@@ -22,11 +22,16 @@ class Tags(Labels):
         super().__init__(kernel, ObjectType.TAG, Op.LIST_TAGS, columns)
 
     def alter(
-        self, permit: Permit, updates: Updates, body: Callable[[Body], Body] | None = None
+        self,
+        permit: Permit,
+        updates: Updates,
+        body: Callable[[Body], Body] | None = None,
+        *,
+        more: tuple[Permit, ...] = (),
     ) -> ObjectRecord:
         if updates.name not in (None, permit.ref.name):
             self._unused(permit)
-        return super().alter(permit, updates, body)
+        return super().alter(permit, updates, body, more=more)
 
     def drop(self, permit: Permit) -> ObjectRecord:
         self._unused(permit)

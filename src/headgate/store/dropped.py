@@ -164,8 +164,10 @@ def name_of(read: Read, object: int) -> str:
     row = read.execute(select(t.objects).where(_o.id == object)).one_or_none()
     if row is not None:
         return _whereabouts(read, row)[1]
+    if object == 0:
+        return "a staged table"
     former = get(read, object)
-    return "a staged table" if former is None else former.name
+    return "a dropped catalog" if former is None else former.name
 
 
 def denying(read: Read, role: int) -> bool:

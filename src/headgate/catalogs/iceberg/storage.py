@@ -140,6 +140,11 @@ class Storage:
     """The files of one catalog."""
 
     def __init__(self, properties: dict[str, str], openings: Openings) -> None:
+        # INVARIANT: asked here, so that no catalog of any type sends this server to a host which is not open.
+        try:
+            openings.check_addresses(properties)
+        except IllegalArgument as error:
+            raise Forbidden(error.message, hint=error.hint) from None
         known = {
             ours: value
             for key, value in properties.items()

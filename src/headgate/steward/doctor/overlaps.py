@@ -12,16 +12,19 @@ def overlaps(store: Store) -> list[Finding]:
 
 
 def _finding(read: Read, younger: PlaceRecord, older: PlaceRecord) -> Finding:
-    gone = older.state == places.DROPPED
-    decide = (
-        f"if nothing of the older is in the way any more: headgate doctor --release {older.object}"
-        if gone
-        else "drop the older with purge"
-    )
+    if older.object == older.catalog:
+        # A catalog keeps its own places for ever.
+        decide = ""
+    elif older.state == places.DROPPED:
+        decide = (
+            f", or if nothing of the older is in the way any more: headgate doctor --release {older.object}"
+        )
+    else:
+        decide = ", or drop the older with purge"
     return Finding(
         "places",
         f"{_name(read, younger)} lies in {younger.place}, which overlaps {older.place} of {_name(read, older)}",
-        f"{_name(read, younger)} is refused: drop it, or {decide}",
+        f"{_name(read, younger)} is refused: drop it{decide}",
     )
 
 
