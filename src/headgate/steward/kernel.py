@@ -214,7 +214,9 @@ class Kernel:
         the question is asked of the very document that the change is made from. Another system's documents are not
         held by our transaction: asking again would prove nothing.
         """
-        return OPERATIONS[permit.op].whole and self.kept_here(permit.authority, permit.node)
+        if not OPERATIONS[permit.op].whole or not permit.authority.policies:
+            return False
+        return self.kept_here(permit.authority, permit.node)
 
     def _audit_refusal(self, refused: Refused) -> None:
         found = refused.finding

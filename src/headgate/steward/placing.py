@@ -106,9 +106,8 @@ class Placing:
         lie there, and who sees all of the new object is given the folder: what a policy hid in them by the names of
         columns, or by the schema they lay in, nothing would hide any more.
         """
-        type = objects.present(tx, object).type
         for place in at:
-            former = self._left(tx, permit, type, place)
+            former = self._left(tx, permit, objects.present(tx, object).type, place)
             if former is not None:
                 dropped.hand_on(tx, former, object)
 
