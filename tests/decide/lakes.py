@@ -176,5 +176,7 @@ def opened_for_change(folder: Path, kept: Path) -> Iterator[Lake]:
         shutil.copytree(folder, kept)
     with opened(folder) as lake:
         yield lake
-    shutil.rmtree(folder)
+    # A connection that closes late takes files of its own away meanwhile.
+    while folder.exists():
+        shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(kept, folder)
