@@ -14,10 +14,21 @@ from headgate.model.objects import ObjectType
 from headgate.model.privileges import Condition
 from headgate.pipelines.access_matrix import AccessMatrix
 from headgate.pipelines.session import SparkSettings, open_session
-from headgate.sync.actions import CANONICAL as WORDS
-from headgate.sync.capabilities import CANONICAL
-from headgate.sync.facts import Fact, Facts, Grant, Kind, Known, Member, Owner, Present, Principal, Securable
-from headgate.sync.relations import Relations
+from headgate.sync.access.actions import CANONICAL as WORDS
+from headgate.sync.access.capabilities import CANONICAL
+from headgate.sync.access.relations import Relations
+from headgate.sync.snapshots.facts import (
+    Fact,
+    Facts,
+    GrantFact,
+    Kind,
+    Known,
+    MemberFact,
+    OwnerFact,
+    Present,
+    Principal,
+    Securable,
+)
 
 TABLES_IN_A_SCHEMA = 100
 SCHEMAS_IN_A_CATALOG = 100
@@ -44,21 +55,21 @@ def company(users: int, objects: int) -> Facts:
     facts: set[Fact] = {Present(object) for object in (*containers, *tables)}
     facts.update(Known(principal) for principal in (*people, *groups, *roles))
     for person in people:
-        facts.update(Member(group, person) for group in chance.sample(groups, 3))
+        facts.update(MemberFact(group, person) for group in chance.sample(groups, 3))
     for group in groups:
-        facts.update(Member(role, group) for role in chance.sample(roles, 2))
+        facts.update(MemberFact(role, group) for role in chance.sample(roles, 2))
     for n, role in enumerate(roles):
         catalog = Securable(ObjectType.CATALOG, chance.choice(containers).path[:1])
         mine = [schema for schema in containers if schema.path[:1] == catalog.path]
-        facts |= {Grant(role, catalog, "USE_CATALOG"), Grant(role, catalog, "USE_SCHEMA")}
-        facts.update(Grant(role, schema, "SELECT_TABLE") for schema in chance.choices(mine, k=5))
-        facts.update(Grant(role, table, "MODIFY_TABLE") for table in chance.choices(tables, k=20))
+        facts |= {GrantFact(role, catalog, "USE_CATALOG"), GrantFact(role, catalog, "USE_SCHEMA")}
+        facts.update(GrantFact(role, schema, "SELECT_TABLE") for schema in chance.choices(mine, k=5))
+        facts.update(GrantFact(role, table, "MODIFY_TABLE") for table in chance.choices(tables, k=20))
         if n % 20 == 0:
-            facts.add(Grant(role, catalog, "SELECT_TABLE"))
+            facts.add(GrantFact(role, catalog, "SELECT_TABLE"))
         if n % 10 == 0:
-            facts.add(Grant(role, chance.choice(mine), "SELECT_TABLE", Condition.DENY))
-    facts.update(Owner(schema, chance.choice(people)) for schema in containers)
-    facts.update(Owner(table, chance.choice(people)) for table in tables[::10])
+            facts.add(GrantFact(role, chance.choice(mine), "SELECT_TABLE", Condition.DENY))
+    facts.update(OwnerFact(schema, chance.choice(people)) for schema in containers)
+    facts.update(OwnerFact(table, chance.choice(people)) for table in tables[::10])
     return Facts(facts)
 
 
@@ -67,7 +78,9 @@ def drifted(facts: Facts) -> Facts:
     chance = random.Random(11)
     grants = sorted(facts.grants, key=str)
     users, groups = sorted(facts.users), sorted({m.of for m in facts.members if m.of.kind is Kind.GROUP})
-    moved = {Member(chance.choice(groups), user) for user in chance.sample(users, min(50, len(users) // 20))}
+    moved = {
+        MemberFact(chance.choice(groups), user) for user in chance.sample(users, min(50, len(users) // 20))
+    }
     return facts.changed(add=moved, remove=chance.sample(grants, len(grants) // 100))
 
 

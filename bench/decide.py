@@ -24,7 +24,7 @@ from bench.lake import METALAKE, Lake, Sizes, fill
 from headgate.decide import Authority, Node, Op, allowed, visible
 from headgate.model.objects import ObjectRef, ObjectType
 from headgate.model.principals import Identity
-from headgate.model.privileges import Masks, Privilege
+from headgate.model.privileges import Privilege, PrivilegeBits
 from headgate.steward.kernel import Kernel
 from headgate.store import Store, access
 
@@ -185,7 +185,7 @@ def _grant_visible(lake: Lake, kernel: Kernel) -> dict[str, float]:
         role = min(caller.roles)
         started = time.perf_counter()
         with kernel.store.write("bench", "grant_privilege") as tx:
-            access.set_grants(tx, role, table.id, Masks(Privilege.MANAGE_GRANTS.bit, 0))
+            access.set_grants(tx, role, table.id, PrivilegeBits(Privilege.MANAGE_GRANTS.bit, 0))
         after = kernel.authority()
         may = allowed(after, after.caller(nobody, METALAKE), Op.GRANT_PRIVILEGE, after.objects[table.id])
         times.append((time.perf_counter() - started) * 1e3)

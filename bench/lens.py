@@ -20,9 +20,9 @@ from rich.console import Console
 from rich.table import Table
 
 from headgate.decide import Authority
-from headgate.decide.clauses import rules_of
-from headgate.decide.lens import LensVerdict, fresh, lens
-from headgate.decide.shape import Shape
+from headgate.decide.policies.clauses import rules_of
+from headgate.decide.policies.lens import LensVerdict, fresh, lens
+from headgate.decide.policies.shape import Shape
 from headgate.model import changes as c
 from headgate.model.objects import ObjectType
 from headgate.model.principals import Identity, PrincipalKind
@@ -99,12 +99,20 @@ class Lake:
                 self.changes.append(c.LabelSet(self.tags[self.r.choice(TAGS[:2])], table, field, None, True))
 
     def _policies(self, count: int) -> None:
+        # One keeper owns the lake and writes all policies: a mask yields only to one of somebody who may change it.
+        keeper = next(self.ids)
+        self.changes.append(c.PrincipalPut(keeper, LAKE, PrincipalKind.USER, "keeper"))
+        self.changes.append(c.OwnerSet(LAKE, keeper))
         places = [LAKE] * 4 + self.catalogs * 2 + self.schemas + self.r.sample(self.tables, len(self.schemas))
         for n in range(count):
             on = self.r.choice(places) if n >= 20 else LAKE
             id = self.put(LAKE, T.POLICY, f"p{n}")
             document = msgspec.json.encode(self._document(n), order="sorted").decode()
-            self.changes += [c.PolicySet(id, document), c.LabelSet(id, on, 0, None, True)]
+            self.changes += [
+                c.PolicySet(id, document, authors=("keeper",)),
+                c.OwnerSet(id, keeper),
+                c.LabelSet(id, on, 0, None, True),
+            ]
 
     def _document(self, n: int) -> dict[str, Any]:
         r = self.r

@@ -30,11 +30,11 @@ from headgate.language.bind import bind
 from headgate.language.masks.mask import bind_mask, parse_mask
 from headgate.language.masks.python import Secrets
 from headgate.language.parse import parse
-from headgate.lenses.copies import Arrangement, Source, SourceFile, by_source
+from headgate.lenses.copies import Arrangement, CopySource, SourceFile, by_source
 from headgate.lenses.metadata import govern_snapshot, governed_document, write_governed_document
+from headgate.lenses.rendering import RenderedLens, render_lens
 from headgate.model.schema import Schema
 from headgate.pipelines.job import MaterialiseJob
-from headgate.pipelines.lens_sql import LensSql, lens_sql
 from headgate.pipelines.materialise import materialise
 from headgate.pipelines.session import SparkSettings, open_session
 from headgate.planning import ManifestIndex, PlanRequest, plan
@@ -74,23 +74,23 @@ def make_table(spark: Any, files: int, megabytes: int) -> dict[str, Any]:
     return STORAGE.read(located)
 
 
-def lenses(document: dict[str, Any]) -> dict[str, LensSql]:
+def lenses(document: dict[str, Any]) -> dict[str, RenderedLens]:
     schema = Schema.from_json(document["schemas"][0])
     shown = Schema(tuple(f for f in schema.fields if f.name != "quantity"))
     masks = [bind_mask(parse_mask(m), schema, schema.by_path[(c,)].field.id) for c, m in MASKS.items()]
     rows = bind(parse("mode IN ('AIR', 'RAIL')"), schema)
     return {
-        "filter": lens_sql("bench-filter", schema, schema, (), rows, SECRETS),
-        "copy": lens_sql("bench-copy", schema, shown, (), TRUE, SECRETS),
-        "lens": lens_sql("bench-lens", schema, schema, masks, rows, SECRETS),
+        "filter": render_lens("bench-filter", schema, schema, (), rows, SECRETS),
+        "copy": render_lens("bench-copy", schema, shown, (), TRUE, SECRETS),
+        "lens": render_lens("bench-lens", schema, schema, masks, rows, SECRETS),
     }
 
 
-def first_read(spark: Any, document: dict[str, Any], lens: LensSql, folder: str) -> int:
+def first_read(spark: Any, document: dict[str, Any], lens: RenderedLens, folder: str) -> int:
     """Everything between a request and its answer: plan, copies, governed metadata, and a reader's count."""
     snapshot = document["current-snapshot-id"]
     made = plan(document, PlanRequest(), io=STORAGE.io, index=ManifestIndex(memory_bytes=1 << 28))
-    sources = tuple(Source((SourceFile(file.path, file.deletes),)) for file in made.files())
+    sources = tuple(CopySource((SourceFile(file.path, file.deletes),)) for file in made.files())
     output = f"{folder}/{uuid.uuid4().hex}"
     job = MaterialiseJob(document, snapshot, sources, lens, output, f"{folder}/staging", Arrangement.SHUFFLED)
     copies = materialise(spark, job, STORAGE)
@@ -114,7 +114,7 @@ def cases(spark: Any, document: dict[str, Any], folder: str) -> dict[str, Callab
     """Each case writes all files once, and removes what it wrote."""
     snapshot, seen = document["current-snapshot-id"], lenses(document)
     made = plan(document, PlanRequest(), io=STORAGE.io, index=ManifestIndex(memory_bytes=1 << 28))
-    sources = tuple(Source((SourceFile(file.path),)) for file in made.files())
+    sources = tuple(CopySource((SourceFile(file.path),)) for file in made.files())
     paths = [path for source in sources for path in source.paths]
     whole = {
         "spark.sql.files.maxPartitionBytes": str(1 << 40),
@@ -132,9 +132,9 @@ def cases(spark: Any, document: dict[str, Any], folder: str) -> dict[str, Callab
         spark.table("bench.db.lineitem").writeTo("bench.db.copied").using("iceberg").create()
         spark.sql("DROP TABLE bench.db.copied PURGE")
 
-    together = (Source(tuple(file for source in sources for file in source.files)),)
+    together = (CopySource(tuple(file for source in sources for file in source.files)),)
 
-    def governed(lens: LensSql, arrangement: Arrangement) -> Callable[[], None]:
+    def governed(lens: RenderedLens, arrangement: Arrangement) -> Callable[[], None]:
         def run() -> None:
             made = together if arrangement is Arrangement.MERGED else sources
             output, staging = f"{folder}/lens", f"{folder}/staging"

@@ -19,7 +19,7 @@ Ask = Callable[[str, int], bool]
 PRIVILEGES = ("USE_CATALOG", "USE_SCHEMA", "SELECT_TABLE", "MODIFY_TABLE")
 
 
-def _told(lake: Lake) -> list[tuple[int, int, str, str]]:
+def _privileges(lake: Lake) -> list[tuple[int, int, str, str]]:
     """Role, object, privilege, effect."""
     return [
         (role, object, name, effect)
@@ -57,7 +57,7 @@ def cedar(lake: Lake) -> Ask:
     policies = "\n".join(
         f'{"permit" if effect == "allow" else "forbid"}(principal in Role::"{role}", '
         f'action == Action::"{name}", resource in Object::"{object}");'
-        for role, object, name, effect in _told(lake)
+        for role, object, name, effect in _privileges(lake)
     )
     entities = [
         {
@@ -111,7 +111,7 @@ def casbin_(lake: Lake) -> Ask:
     model.load_model_from_text(_MODEL)
     enforcer = casbin.Enforcer(model)
     enforcer.add_policies(
-        [[f"r{role}", str(object), name, effect] for role, object, name, effect in _told(lake)]
+        [[f"r{role}", str(object), name, effect] for role, object, name, effect in _privileges(lake)]
     )
     enforcer.add_grouping_policies(
         [

@@ -35,7 +35,7 @@ from bench.forge import ForgedTable, forge_table
 from bench.planned_by_spark import spark_cases, spark_session
 from bench.served import Served, http_cases, served
 from headgate.planning import ManifestIndex, PlanRequest, plan
-from headgate.planning.manifest import warm_up
+from headgate.planning.manifests.manifest import warm_up
 
 RESULTS = Path(__file__).parent / "results" / "plan.json"
 PYICEBERG_LIMIT = SERVED_LIMIT = 100_000

@@ -23,15 +23,25 @@ from tests.postgres import new_database, running
 from headgate.model.objects import ObjectType
 from headgate.model.principals import PrincipalKind
 from headgate.store import Store, access, objects
-from headgate.sync.connectors.headgate import HeadgateConnector
-from headgate.sync.connectors.postgresql import PostgresConnector
+from headgate.sync.connectors.headgate.connector import HeadgateConnector
+from headgate.sync.connectors.postgresql.connector import PostgresConnector
 from headgate.sync.contract import Connector
-from headgate.sync.facts import Fact, Facts, Grant, Kind, Known, Member, Present, Principal, Securable
-from headgate.sync.journal import Journal
-from headgate.sync.names import PrincipalMap
 from headgate.sync.operations import compare
-from headgate.sync.results import Mode, Outcome, SyncResult
-from headgate.sync.snapshot import PolicySnapshot
+from headgate.sync.pushing.journal import Journal
+from headgate.sync.pushing.results import Mode, Outcome, SyncResult
+from headgate.sync.snapshots.facts import (
+    Fact,
+    Facts,
+    GrantFact,
+    Kind,
+    Known,
+    MemberFact,
+    Present,
+    Principal,
+    Securable,
+)
+from headgate.sync.snapshots.names import PrincipalMap
+from headgate.sync.snapshots.snapshot import PolicySnapshot
 
 PER_ROLE = 100
 USERS = 50
@@ -50,10 +60,10 @@ def policy(grants: int, one_object: bool) -> Facts:
         facts.add(Known(Principal(Kind.USER, f"bench_u{n}")))
     for n in range(roles):
         role = Principal(Kind.ROLE, f"bench_r{n}")
-        facts |= {Known(role), Member(role, Principal(Kind.USER, f"bench_u{n % USERS}"))}
-        facts |= {Grant(role, CATALOG, "USE_CATALOG"), Grant(role, SCHEMA, "USE_SCHEMA")}
+        facts |= {Known(role), MemberFact(role, Principal(Kind.USER, f"bench_u{n % USERS}"))}
+        facts |= {GrantFact(role, CATALOG, "USE_CATALOG"), GrantFact(role, SCHEMA, "USE_SCHEMA")}
         for k in range(1 if one_object else PER_ROLE):
-            facts.add(Grant(role, leaves[(n * 37 + k) % tables], "SELECT_TABLE"))
+            facts.add(GrantFact(role, leaves[(n * 37 + k) % tables], "SELECT_TABLE"))
     return Facts(facts)
 
 
@@ -171,11 +181,11 @@ def main() -> None:
         # One line for each figure: there are more figures than runs.
         table = Table("", *("" for _ in rows), show_header=False)
         for figure in rows[0]:
-            table.add_row(figure, *(_said(row[figure]) for row in rows))
+            table.add_row(figure, *(_render_figure(row[figure]) for row in rows))
         Console().print(table)
 
 
-def _said(figure: object) -> str:
+def _render_figure(figure: object) -> str:
     return f"{figure:,}" if isinstance(figure, int | float) else str(figure)
 
 

@@ -12,13 +12,14 @@ from typing import Any
 
 from headgate.cli import main
 from headgate.decide import Authority, Op
-from headgate.decide.lens import WHOLE, LensVerdict
 from headgate.decide.operations import OUTSIDE
+from headgate.decide.policies.lens import WHOLE, LensVerdict
 from headgate.model.objects import ObjectRef
 from headgate.model.principals import Identity, PrincipalRef
 from headgate.model.privileges import Privilege
-from headgate.steward import findings, kernel, lenses
-from headgate.steward.findings import Finding
+from headgate.steward import findings, kernel
+from headgate.steward.findings import OperationFinding
+from headgate.steward.reads import lenses
 
 _decided = findings.examine
 _current = kernel.Kernel.authority
@@ -30,12 +31,12 @@ def _granted(
     op: Op | Privilege,
     ref: ObjectRef,
     about: PrincipalRef | None = None,
-) -> Finding:
+) -> OperationFinding:
     if op in OUTSIDE:
         return _decided(authority, identity, op, ref, about)
     node, exists = findings.stand_in(authority, ref)
     caller = authority.caller(identity, node.metalake if node.chain else 0)
-    return Finding(identity, op, ref, node, caller, authority, 0, exists, True)
+    return OperationFinding(identity, op, ref, node, caller, authority, 0, exists, True)
 
 
 def _as_compiled(self: Any, at_least: int = 0) -> Authority:

@@ -1,29 +1,62 @@
-"""Checks the documents: every link resolves, and every test and every `headgate` command that is named exists."""
+"""Checks the documents: every link resolves, every file, test and `headgate` command that is named exists, decisions are
+numbered without gaps, the glossary has each word once and in order, and the tables that are written from the code are up to
+date. ``scripts/documents.py --write`` writes those tables anew."""
 
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import typer.main
 
 from headgate.cli.app import app
+from headgate.language.masks.page import mask_table
+from headgate.settings.page import setting_table
 
 ROOT = Path(__file__).resolve().parent.parent
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 COMMAND = re.compile(r"^\s*(?:\$ )?headgate ((?:[a-z][a-z-]*(?: |$))+)(.*)$", re.MULTILINE)
 TEST = re.compile(r"`(tests/[\w/.-]+)`")
+ROOMS = "|".join(sorted(room.name for room in (ROOT / "src/headgate").iterdir() if room.is_dir()))
+FILE = re.compile(rf"(?<![\w/.])((?:{ROOMS})/[\w/]+\.py)")
+"""A file of a room, as pages name it: below src/headgate."""
+WORD = re.compile(r"^\| ([^|]+?) \| .+ \| `([\w/]+)` \|$", re.MULTILINE)
 OPTION = re.compile(r"(?<!\S)--[a-z-]+")
+WRITTEN: dict[str, Callable[[], str]] = {"masks": mask_table, "settings": setting_table}
+"""The tables that are written from the code, by the name that their markers have on a page."""
 
 
 def main() -> None:
+    pages = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+    if "--write" in sys.argv[1:]:
+        for page in pages:
+            page.write_text(rendered(page.read_text()))
     wrong = [
         f"{page.relative_to(ROOT)}: {what}"
-        for page in sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
-        for what in (*links(page), *tests(page), *commands(page))
+        for page in pages
+        for what in (*links(page), *tests(page), *files(page), *commands(page), *tables(page))
     ]
+    wrong += [*glossary((ROOT / "docs/glossary.md").read_text()), *decisions(ROOT / "docs")]
+    here = "".join(page.read_text() for page in pages)
+    wrong += [f"no page has the table '{name}'" for name in WRITTEN if f"<!-- {name} -->" not in here]
     print("\n".join(wrong) or "the documents are true to the files and commands")
     sys.exit(1 if wrong else 0)
+
+
+def rendered(text: str) -> str:
+    """A page with its written tables as the code has them."""
+    for name, table in WRITTEN.items():
+        place = re.compile(rf"(?<=<!-- {name} -->\n).*?(?=<!-- /{name} -->)", re.DOTALL)
+        if place.search(text):
+            text = place.sub(lambda _, table=table: table(), text)
+    return text
+
+
+def tables(page: Path) -> Iterator[str]:
+    """Whether a page has a table that is not what the code says."""
+    if rendered(page.read_text()) != page.read_text():
+        yield "a table that is written from the code is out of date: run scripts/documents.py --write"
 
 
 def links(page: Path) -> Iterator[str]:
@@ -44,6 +77,36 @@ def tests(page: Path) -> Iterator[str]:
     for path in TEST.findall(page.read_text()):
         if not (ROOT / path).exists():
             yield f"there is no {path}"
+
+
+def files(page: Path) -> Iterator[str]:
+    """The files of rooms that a page names and that are not there."""
+    for path in sorted(set(FILE.findall(page.read_text()))):
+        if not (ROOT / "src/headgate" / path).exists():
+            yield f"there is no src/headgate/{path}"
+
+
+def glossary(text: str) -> Iterator[str]:
+    """What is wrong with the glossary: a word out of order or twice, or a room that is not there."""
+    rows = WORD.findall(text)
+    for (before, _), (word, _) in pairwise(rows):
+        if before >= word:
+            yield f"docs/glossary.md: '{word}' stands behind '{before}'"
+    for word, room in rows:
+        if not (ROOT / "src/headgate" / room).is_dir():
+            yield f"docs/glossary.md: '{word}' belongs to {room}, which is no folder"
+
+
+def decisions(docs: Path) -> Iterator[str]:
+    """What is wrong with the decision records: a gap, a title with another number, or one that the overview lacks."""
+    overview = (docs / "README.md").read_text()
+    for number, record in enumerate(sorted((docs / "decisions").glob("*.md")), 1):
+        if not record.name.startswith(f"{number:04}-"):
+            yield f"docs/decisions: {record.name} should be number {number:04}"
+        if not record.read_text().startswith(f"# {record.name[:4]} · "):
+            yield f"docs/decisions/{record.name}: the title does not begin with its number"
+        if f"[{record.name[:4]}](decisions/{record.name})" not in overview:
+            yield f"docs/README.md does not list {record.name}"
 
 
 def anchors(page: Path) -> set[str]:

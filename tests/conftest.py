@@ -1,7 +1,7 @@
 """What all tests share: a fresh store, a steward, and the whole server in process."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -18,14 +18,54 @@ from headgate.doors.iceberg import IcebergDoor
 from headgate.doors.openapi import with_document
 from headgate.doors.server import Server
 from headgate.steward import Steward
-from headgate.store import Store
+from headgate.store import Store, database
+from tests import spark_upkeep
+from tests.environments import duckdb_python, gravitino_python, s3fs_python
+from tests.hive.server import hive_metastore, hive_metastore_four
+from tests.mariadb import mariadb_server
+from tests.minio import minio
+from tests.mysql.server import mysql_server
+from tests.nessie.server import nessie
 from tests.openings import opened
 from tests.people import People
+from tests.postgres import postgres_server, postgres_url, store_url
+
+# INVARIANT: shared servers are imported here and nowhere else. To pytest, an imported fixture is one more fixture:
+# every module that imported a server would have one of its own until the end of the run.
+__all__ = [
+    "duckdb_python",
+    "gravitino_python",
+    "hive_metastore",
+    "hive_metastore_four",
+    "mariadb_server",
+    "minio",
+    "mysql_server",
+    "nessie",
+    "postgres_server",
+    "postgres_url",
+    "s3fs_python",
+    "store_url",
+]
 
 # Where a change is judged, the examples are the same every time; on a desk each run looks at new ones.
 SAME_EVERY_TIME = os.environ.get("CI") == "true"
 settings.register_profile("shared", derandomize=SAME_EVERY_TIME)
 settings.load_profile("shared")
+
+PATIENCE = 900
+"""Seconds for a test that runs against other people's programs; the others have what pyproject.toml says."""
+
+
+def _prepare_sqlite(connection: Any, record: Any, prepare: Any = database._prepare_sqlite) -> None:
+    prepare(connection, record)
+    connection.execute("PRAGMA synchronous=OFF")
+
+
+# The stores of this process outlive no power cut, and need not wait for the disk. Servers of their own process do.
+database._prepare_sqlite = _prepare_sqlite
+
+UMASK = os.umask(0o022)
+os.umask(UMASK)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -49,10 +89,46 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--twins-from", type=int, default=0, metavar="N", help="the number of the first of them")
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    store = Store(f"sqlite:///{tmp_path}/store.db")
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The first test that asks for a Spark or a server waits until it has started, on a machine that may be busy."""
+    for item in items:
+        if item.get_closest_marker("timeout") is None and (
+            item.get_closest_marker("spark") or item.get_closest_marker("real")
+        ):
+            item.add_marker(pytest.mark.timeout(PATIENCE))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    spark_upkeep.after(item, report)
+    return report
+
+
+@pytest.fixture(autouse=True)
+def umask() -> Iterator[None]:
+    """What a test writes is as open as it would be alone: a server's code makes its whole process private."""
+    os.umask(UMASK)
+    yield
+    os.umask(UMASK)
+
+
+@pytest.fixture(scope="session")
+def empty_store(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """The file of a prepared store: thousands of tests begin with one, and all migrations take longer than most tests."""
+    file = tmp_path_factory.mktemp("empty") / "store.db"
+    store = Store(f"sqlite:///{file}")
     store.prepare()
+    store.close()
+    return file.read_bytes()
+
+
+@pytest.fixture
+def store(tmp_path: Path, empty_store: bytes) -> Iterator[Store]:
+    file = tmp_path / "store.db"
+    file.write_bytes(empty_store)
+    store = Store(f"sqlite:///{file}")
     yield store
     store.close()
 
@@ -134,4 +210,4 @@ def shared_spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         )
     )
     yield session
-    session.stop()
+    spark_upkeep.end()

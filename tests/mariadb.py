@@ -1,6 +1,6 @@
 """A real MariaDB for tests: started in a folder of its own as an ordinary user, and gone afterwards.
 
-`mariadb_server` gives a running server. Import it into the `conftest.py` of the tests that need it, or use `running()`.
+`mariadb_server` gives a running server, to every test by `tests/conftest.py`; `running()` is for use outside of pytest.
 """
 
 import os
@@ -79,6 +79,8 @@ def running() -> Iterator[Server]:
             f"CREATE USER IF NOT EXISTS '{server.user}'@'127.0.0.1' IDENTIFIED BY '{server.password}';\n"
             f"GRANT ALL PRIVILEGES ON *.* TO '{server.user}'@'127.0.0.1' WITH GRANT OPTION;\n"
         )
+        # The server's user reads it, whatever umask this process has.
+        init.chmod(0o644)
         subprocess.run(
             [
                 *become,
@@ -123,7 +125,7 @@ def running() -> Iterator[Server]:
 
 
 def wait_for(what: str, server: Server, process: "subprocess.Popen[bytes]") -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 180
     while True:
         try:
             server.connect().close()

@@ -37,9 +37,6 @@ def _build(place: Path) -> None:
     whole(place, make)
 
 
-PATIENCE: Final = 900
-"""Seconds for a test: the first one of a run waits for the server, on a machine that may be busy."""
-
 PEER: Final = Peer("MinIO", SHARED_CACHE / f"minio-{_VERSION}", _build)
 
 
@@ -65,7 +62,7 @@ class Minio:
     def bucket(self) -> str:
         """A new, empty bucket."""
         name = f"t{secrets.token_hex(8)}"
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 180
         while True:
             try:
                 self.client().create_bucket(Bucket=name)
@@ -110,7 +107,7 @@ def running() -> Iterator[Minio]:
             stderr=subprocess.STDOUT,
         )
     try:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 180
         while True:
             try:
                 if httpx.get(f"http://{address}/minio/health/ready", timeout=5).status_code == 200:

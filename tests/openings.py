@@ -3,13 +3,15 @@
 import tempfile
 from pathlib import Path
 
-from headgate.catalogs.openings import Openings
+from headgate.catalogs.openings import LARGEST_DOCUMENT, Openings
 
 LOOPBACK = ("127.0.0.1", "localhost")
 
 
-def opened(*places: str | Path, hosts: tuple[str, ...] = LOOPBACK) -> Openings:
-    return Openings.of([str(place) for place in places], hosts)
+def opened(
+    *places: str | Path, hosts: tuple[str, ...] = LOOPBACK, largest_document: int = LARGEST_DOCUMENT
+) -> Openings:
+    return Openings.of([str(place) for place in places], hosts, largest_document)
 
 
 TEMPORARY = opened(tempfile.gettempdir())

@@ -2,7 +2,7 @@
 
 from headgate.model.objects import ObjectRef, ObjectType
 from headgate.model.principals import PrincipalKind
-from headgate.model.privileges import Condition, Grant, Masks, Privilege
+from headgate.model.privileges import Condition, Grant, Privilege, PrivilegeBits
 from headgate.steward import Steward
 from headgate.store import access, objects
 
@@ -25,7 +25,7 @@ class People:
         metalake = self._id(ObjectRef(self.metalake, ObjectType.METALAKE))
         on = self._id(ObjectRef.parse(self.metalake, ObjectType.parse(type), name))
         condition = Condition.DENY if deny else Condition.ALLOW
-        masks = Masks.of(Grant(Privilege.parse(word), condition) for word in privileges.split())
+        masks = PrivilegeBits.of(Grant(Privilege.parse(word), condition) for word in privileges.split())
         with self.steward.kernel.store.write("test", "grant") as tx:
             name = f"role-{user}-{on}-{privileges}-{condition}"
             role = objects.create(tx, metalake, metalake, ObjectType.ROLE, name)

@@ -1,7 +1,7 @@
 """A real PostgreSQL for tests: started in a folder of its own as an ordinary user, and gone afterwards.
 
 `postgres_server` gives the address of the running server; `postgres_url` gives the URL of a new, empty database in it.
-Import both into the `conftest.py` of the tests that need them, or use `running()` outside of pytest.
+Every test has both by `tests/conftest.py`; `running()` is for use outside of pytest.
 """
 
 import os

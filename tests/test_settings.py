@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from headgate.model.errors import IllegalArgument
-from headgate.settings import HANDOVER, Settings, load
+from headgate.settings.server import HANDOVER, Settings, load
 
 FULL = """
 port = 1001

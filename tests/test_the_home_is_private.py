@@ -8,7 +8,7 @@ import pytest
 
 from headgate.home import keep_private
 from headgate.model.errors import IllegalArgument
-from headgate.settings import load
+from headgate.settings.server import load
 from tests.real.server import running
 
 FIELDS = [{"id": 1, "name": "a", "type": "int", "required": False}]

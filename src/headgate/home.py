@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Final
 
 import structlog
-from sqlalchemy import make_url
 
 from headgate.model.errors import IllegalArgument
-from headgate.settings import Settings
+from headgate.settings.server import Settings
+from headgate.store.database import file_of
 
 log = structlog.get_logger("headgate.home")
 
@@ -46,10 +46,10 @@ def _top(settings: Settings, home: Path) -> Iterator[Path]:
     if home.is_dir():
         yield home
         yield from (Path(entry) for entry in os.scandir(home))
-    url = make_url(settings.store.hidden)
-    if url.get_backend_name() == "sqlite" and url.database:
+    file = file_of(settings.store.hidden)
+    if file is not None:
         for end in _BESIDE:
-            path = Path(f"{url.database}{end}")
+            path = Path(f"{file}{end}")
             if path.exists():
                 yield path.resolve()
 

@@ -4,12 +4,13 @@ from contextlib import nullcontext
 
 import pytest
 
-from headgate.catalogs.interface import IcebergCatalog, Place, Staged, TableCatalog
+from headgate.catalogs.interface import IcebergCatalog, Staged, TableCatalog, TablePlace
 from headgate.model import tables as t
 from headgate.model.errors import AlreadyExists, Conflict, IllegalArgument, NotFound, Unsupported
 from headgate.model.objects import ObjectType
-from headgate.planning import Within, partitions
-from headgate.planning.reader import ManifestReader
+from headgate.planning import Within
+from headgate.planning.manifests import partitions
+from headgate.planning.manifests.reader import ManifestReader
 from headgate.store import Store, objects
 
 TYPES: tuple[t.DataType, ...] = (
@@ -27,10 +28,12 @@ TYPES: tuple[t.DataType, ...] = (
     "uuid",
     "fixed(16)",
     "binary",
-    t.ListType("string", False),
-    t.MapType("string", "long", True),
-    t.StructType((t.StructField("a", "integer", False, "c"), t.StructField("b", t.ListType("date")))),
-    t.MapType("string", t.StructType((t.StructField("deep", t.ListType(t.ListType("long"))),))),
+    t.ListDataType("string", False),
+    t.MapDataType("string", "long", True),
+    t.StructDataType((t.StructField("a", "integer", False, "c"), t.StructField("b", t.ListDataType("date")))),
+    t.MapDataType(
+        "string", t.StructDataType((t.StructField("deep", t.ListDataType(t.ListDataType("long"))),))
+    ),
 )
 
 
@@ -44,31 +47,31 @@ class Opened:
             self.metalake = objects.create(tx, 0, 0, ObjectType.METALAKE, "lake")
             self.schema = objects.create(tx, self.metalake, self.metalake, ObjectType.SCHEMA, "s")
 
-    def create(self, definition: t.TableDefinition) -> Place:
-        staged = self.catalog.create_table(Place(("s",), definition.name), definition)
+    def create(self, definition: t.TableDefinition) -> TablePlace:
+        staged = self.catalog.create_table(TablePlace(("s",), definition.name), definition)
         with self.store.write("test", "create") as tx:
             id = objects.create(tx, self.schema, self.metalake, ObjectType.TABLE, definition.name)
             staged.commit(tx, id)
-        return Place(("s",), definition.name, id)
+        return TablePlace(("s",), definition.name, id)
 
-    def partitions(self, at: Place) -> list[t.Partition]:
+    def partitions(self, at: TablePlace) -> list[t.Partition]:
         assert isinstance(self.catalog, IcebergCatalog)
         document = self.catalog.document(at)
         reader = ManifestReader(self.catalog.storage.io, Within(self.catalog.own_folders(document)))
         return partitions.listed(document.metadata, reader)
 
-    def commit(self, staged: Staged, at: Place) -> t.LoadedTable:
+    def commit(self, staged: Staged, at: TablePlace) -> t.LoadedTable:
         with self.store.write("test", "commit") as tx:
             staged.commit(tx, at.object)
         return staged.result
 
-    def alter(self, at: Place, *changes: t.TableChange) -> t.LoadedTable:
+    def alter(self, at: TablePlace, *changes: t.TableChange) -> t.LoadedTable:
         return self.commit(self.catalog.alter_table(at, changes), at)
 
 
 def table(*columns: tuple[str, t.DataType], **more: object) -> t.TableDefinition:
     """A table of these columns."""
-    made = tuple(t.Column(name, type) for name, type in columns)
+    made = tuple(t.TableColumn(name, type) for name, type in columns)
     return t.TableDefinition("t", made, **more)  # type: ignore[arg-type]
 
 
@@ -86,7 +89,7 @@ class CatalogSuite:
         assert len(set(loaded.fields.values())) == len(TYPES)
 
     def test_comments_nullability_and_properties_come_back(self, opened: Opened) -> None:
-        columns = (t.Column("id", "long", "the key", nullable=False), t.Column("name", "string"))
+        columns = (t.TableColumn("id", "long", "the key", nullable=False), t.TableColumn("name", "string"))
         at = opened.create(t.TableDefinition("t", columns, "a table", {"k": "v"}))
         loaded = opened.catalog.load_table(at).definition
         assert loaded.columns == columns
@@ -118,7 +121,7 @@ class CatalogSuite:
         before = opened.catalog.load_table(at).fields
         after = opened.alter(
             at,
-            t.AddColumn(("d",), t.StructType((t.StructField("x", "long"),)), "new", t.After("a")),
+            t.AddColumn(("d",), t.StructDataType((t.StructField("x", "long"),)), "new", t.After("a")),
             t.RenameColumn(("a",), "key"),
             t.UpdateColumnType(("key",), "long"),
             t.UpdateColumnComment(("b",), "text"),
@@ -133,7 +136,7 @@ class CatalogSuite:
         assert [column.name for column in columns] == ["c", "key", "d"]
         assert columns[1].type == "long"
         struct = columns[2].type
-        assert isinstance(struct, t.StructType)
+        assert isinstance(struct, t.StructDataType)
         assert [field.name for field in struct.fields] == ["x", "y"]
         assert loaded.fields["key"] == before["a"]
         assert loaded.fields["c"] == before["c"]
@@ -151,7 +154,9 @@ class CatalogSuite:
 
     def test_comment_and_properties_change(self, opened: Opened) -> None:
         at = opened.create(table(("a", "integer"), comment="old", properties={"k": "v", "x": "y"}))
-        opened.alter(at, t.UpdateComment("new"), t.SetProperty("k", "w"), t.RemoveProperty("x"))
+        opened.alter(
+            at, t.UpdateTableComment("new"), t.SetTableProperty("k", "w"), t.RemoveTableProperty("x")
+        )
         loaded = opened.catalog.load_table(at).definition
         assert (loaded.comment, loaded.properties["k"]) == ("new", "w")
         assert "x" not in loaded.properties
@@ -175,27 +180,27 @@ class CatalogSuite:
             (t.UpdateColumnDefaultValue(("b",), t.Expression("literal", "string", "x")), IllegalArgument),
             (t.DeleteColumn(("region",)), IllegalArgument),
             (t.DeleteColumn(()), NotFound),
-            (t.UpdateColumnType(("s",), t.StructType((t.StructField("b", "string"),))), IllegalArgument),
+            (t.UpdateColumnType(("s",), t.StructDataType((t.StructField("b", "string"),))), IllegalArgument),
             (t.RenameColumn(("s", "x"), "y z"), AlreadyExists),
             (t.AddColumn(("s.x",), "string"), AlreadyExists),
             (t.DeleteColumn(("s.x",)), NotFound),
             (t.AddIndex(t.Index("primary_key", (("a",),))), IllegalArgument),
-            (t.SetProperty("write.data.path", "s3://elsewhere/x"), IllegalArgument),
-            (t.SetProperty("write.metadata.path", "file:///etc"), IllegalArgument),
-            (t.SetProperty("write.py-location-provider.impl", "os.system"), IllegalArgument),
-            (t.SetProperty("location", "file:///etc"), IllegalArgument),
+            (t.SetTableProperty("write.data.path", "s3://elsewhere/x"), IllegalArgument),
+            (t.SetTableProperty("write.metadata.path", "file:///etc"), IllegalArgument),
+            (t.SetTableProperty("write.py-location-provider.impl", "os.system"), IllegalArgument),
+            (t.SetTableProperty("location", "file:///etc"), IllegalArgument),
         ],
     )
     def test_a_change_that_is_refused_changes_nothing(
         self, opened: Opened, change: t.TableChange, error: type[Exception]
     ) -> None:
         region = (t.Partitioning("identity", field_name=("region",)),)
-        inner = t.StructType((t.StructField("x", "string"), t.StructField("y z", "string")))
+        inner = t.StructDataType((t.StructField("x", "string"), t.StructField("y z", "string")))
         columns = (("a", "integer"), ("b", "string"), ("region", "string"), ("s", inner))
         at = opened.create(table(*columns, partitioning=region))
         before = opened.catalog.load_table(at)
         with pytest.raises(error):
-            opened.catalog.alter_table(at, (t.UpdateComment("x"), change))
+            opened.catalog.alter_table(at, (t.UpdateTableComment("x"), change))
         assert opened.catalog.load_table(at) == before
 
     @pytest.mark.parametrize(
@@ -214,15 +219,16 @@ class CatalogSuite:
             table(("a", "integer"), partitioning=(t.Partitioning("list", field_name=("a",)),)),
             table(("a", "integer"), partitioning=(t.Partitioning("day", field_name=("a",)),)),
             table(("a", "integer"), partitioning=(t.Partitioning("bucket", field_names=(("a",),)),)),
-            table(("a.b", "string"), ("a", t.StructType((t.StructField("b", "string"),)))),
+            table(("a.b", "string"), ("a", t.StructDataType((t.StructField("b", "string"),)))),
             table(
                 ("a.b", "string"),
-                ("a", t.StructType((t.StructField("b", "string"),))),
+                ("a", t.StructDataType((t.StructField("b", "string"),))),
                 partitioning=(t.Partitioning("identity", field_name=("a", "b")),),
             ),
-            table(("a", t.StructType(()))),
+            table(("a", t.StructDataType(()))),
             table(
-                ("a", t.ListType("integer")), partitioning=(t.Partitioning("identity", field_name=("a",)),)
+                ("a", t.ListDataType("integer")),
+                partitioning=(t.Partitioning("identity", field_name=("a",)),),
             ),
             table(("a", "integer"), partitioning=(t.Partitioning("identity", field_name=("a",)),) * 2),
             table(("a", "integer"), sort_orders=(t.SortOrder(t.Expression("literal")),)),
@@ -231,28 +237,28 @@ class CatalogSuite:
             ),
             table(("a", "integer"), properties={"format-version": "9"}),
             table(("a", "integer"), properties={"location": "file:///etc"}),
-            t.TableDefinition("t", (t.Column("a", "long", auto_increment=True),)),
-            t.TableDefinition("t", (t.Column("a", "long", default_value=t.Expression("literal")),)),
+            t.TableDefinition("t", (t.TableColumn("a", "long", auto_increment=True),)),
+            t.TableDefinition("t", (t.TableColumn("a", "long", default_value=t.Expression("literal")),)),
         ],
     )
     def test_a_table_that_cannot_be_is_refused(self, opened: Opened, wrong: t.TableDefinition) -> None:
         with pytest.raises(IllegalArgument) as refused:
-            opened.catalog.create_table(Place(("s",), "t"), wrong)
+            opened.catalog.create_table(TablePlace(("s",), "t"), wrong)
         assert refused.value.message
 
     def test_types_nested_too_deeply_are_refused(self, opened: Opened) -> None:
         deep: t.DataType = "string"
         for _ in range(100):
-            deep = t.ListType(deep)
+            deep = t.ListDataType(deep)
         with pytest.raises(IllegalArgument, match="deep"):
-            opened.catalog.create_table(Place(("s",), "t"), table(("a", deep)))
+            opened.catalog.create_table(TablePlace(("s",), "t"), table(("a", deep)))
 
     def test_a_dot_in_a_name_is_not_nesting(self, opened: Opened) -> None:
         at = opened.create(table(("a.b", "string"), ("c", "string")))
         with pytest.raises(NotFound):
             opened.catalog.alter_table(at, (t.DeleteColumn(("a", "b")),))
-        inner = t.StructType((t.StructField("b", "string"),))
-        for change in (t.AddColumn(("a",), inner), t.AddColumn(("a",), t.MapType("string", inner))):
+        inner = t.StructDataType((t.StructField("b", "string"),))
+        for change in (t.AddColumn(("a",), inner), t.AddColumn(("a",), t.MapDataType("string", inner))):
             with pytest.raises(IllegalArgument) if change.type is inner else nullcontext():
                 opened.catalog.alter_table(at, (change,))
 

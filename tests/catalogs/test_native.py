@@ -9,8 +9,9 @@ import pytest
 from pyiceberg.catalog.noop import NoopCatalog
 from pyiceberg.table import StaticTable, Table
 
-from headgate.catalogs.iceberg import descriptions, storage
-from headgate.catalogs.interface import Place
+from headgate.catalogs.iceberg import storage
+from headgate.catalogs.iceberg.describing import descriptions
+from headgate.catalogs.interface import TablePlace
 from headgate.catalogs.locations import checked_warehouse, inside
 from headgate.catalogs.native import Native
 from headgate.model import tables as t
@@ -31,7 +32,7 @@ def opened(store: Store, warehouse: Path) -> Opened:
     return Opened(Native(store, str(warehouse), "lake/cat", {}, allowed(warehouse)), store)
 
 
-def append(opened: Opened, at: Place, rows: pa.Table) -> None:
+def append(opened: Opened, at: TablePlace, rows: pa.Table) -> None:
     """Write rows with pyiceberg and move the pointer to the result."""
     native = opened.catalog
     assert isinstance(native, Native)
@@ -156,7 +157,7 @@ def test_a_table_made_again_shares_no_folder_with_the_former(opened: Opened) -> 
 def test_no_name_escapes_the_catalogs_folder(store: Store, warehouse: Path) -> None:
     native = Native(store, str(warehouse), "lake/cat", {}, allowed(warehouse))
     for name in ("a/b", "a=b", "x y", "a:b@c+d", "日本", "a" * 128, "..", "../../etc"):
-        staged = native.create_table(Place(("s", name), name), table(("a", "integer")))
+        staged = native.create_table(TablePlace(("s", name), name), table(("a", "integer")))
         assert inside(staged.result.location, f"file://{warehouse}/lake/cat")
         assert len(staged.result.location.removeprefix(f"file://{warehouse}/").split("/")) == 5
 
@@ -224,7 +225,7 @@ def test_a_warehouse_that_cannot_be_written_fails_its_test(store: Store, tmp_pat
 
 
 def test_metadata_that_is_gone_is_said_so(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(storage, "_kept", storage._Kept(0))
+    monkeypatch.setattr(storage, "_kept", storage._RecentDocuments(0))
     at = opened.create(table(("a", "integer")))
     location = opened.catalog.load_table(at).metadata_location
     assert location is not None
@@ -234,7 +235,7 @@ def test_metadata_that_is_gone_is_said_so(opened: Opened, monkeypatch: pytest.Mo
     with opened.store.write("test", "odd") as tx:
         odd = objects.create(tx, opened.schema, opened.metalake, ObjectType.TABLE, "odd")
     with pytest.raises(HeadgateError, match="no metadata"):
-        opened.catalog.load_table(Place(("s",), "odd", odd))
+        opened.catalog.load_table(TablePlace(("s",), "odd", odd))
 
 
 def test_no_property_of_a_catalog_makes_the_server_load_code(store: Store, warehouse: Path) -> None:

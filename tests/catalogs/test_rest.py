@@ -10,11 +10,8 @@ from headgate.model.errors import ConnectionFailed, IllegalArgument
 from headgate.model.objects import ObjectType
 from headgate.store import Store
 from tests.catalogs.suite import CatalogSuite, Opened
-from tests.nessie.server import nessie
 from tests.openings import opened as opened_for
 from tests.real.iceberg_kit import fixture_server
-
-__all__ = ["nessie"]
 
 pytestmark = [pytest.mark.real, pytest.mark.slow]
 

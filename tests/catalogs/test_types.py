@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headgate.catalogs.iceberg.types import from_iceberg, to_iceberg
+from headgate.catalogs.iceberg.describing.types import from_iceberg, to_iceberg
 from headgate.catalogs.locations import checked_warehouse, inside, segment
 from headgate.model import tables as t
 from headgate.model.errors import IllegalArgument
@@ -39,10 +39,10 @@ names = st.text(st.characters(categories=["L", "N"]), min_size=1, max_size=8)
 def nested(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     fields = st.builds(t.StructField, names, inner, st.booleans(), st.none() | names)
     return st.one_of(
-        st.builds(t.ListType, inner, st.booleans()),
-        st.builds(t.MapType, inner, inner, st.booleans()),
+        st.builds(t.ListDataType, inner, st.booleans()),
+        st.builds(t.MapDataType, inner, inner, st.booleans()),
         st.lists(fields, min_size=1, max_size=3, unique_by=lambda field: field.name).map(
-            lambda found: t.StructType(tuple(found))
+            lambda found: t.StructDataType(tuple(found))
         ),
     )
 

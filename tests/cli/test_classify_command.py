@@ -17,7 +17,6 @@ pytestmark = [
     pytest.mark.real,
     pytest.mark.spark,
     pytest.mark.slow,
-    pytest.mark.timeout(600),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]

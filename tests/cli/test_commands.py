@@ -93,6 +93,10 @@ def test_a_lakehouse_from_nothing_to_a_denial_that_explains_itself(run: Run) -> 
     why = json.loads(done(run("explain", *question, "--user", "ann", "--output", "json")))
     assert why["allowed"] is False
     assert "reader" in why["summary"]
+    own = json.loads(done(run("explain", *question, "--user", "ann", "--output", "json", user="ann")))
+    assert own["summary"] == why["summary"], "asking about oneself by name is asking about oneself"
+    assert run("check", *question, "--user", "ann", user="ann").stdout.strip() == "denied"
+    assert run("explain", *question, "--user", "ann", "--groups", "g", user="ann").returncode == 3
     assert "deny" in done(run("role", "details", "--name", "reader"))
 
     done(run("owner", "set", "--on", "table:c.s.orders", "--user", "ann"))

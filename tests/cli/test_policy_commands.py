@@ -119,6 +119,9 @@ def test_policies_as_code_from_a_folder_to_a_view(run: Run, tmp_path: Path) -> N
     tree = done(run("explain", "--as", "ann", "--table", "sales.crm.customers"))
     assert "email is not there" in tree
     assert "own on catalog sales applies" in tree
+    own = done(run("explain", "--as", "ann", "--table", "sales.crm.customers", user="ann"))
+    assert "may load the table" in own
+    assert "email" not in own, "of what is hidden from oneself nothing is told"
     refused = run("explain", "--as", "admin", "--table", "sales.crm.customers", user="ann")
     assert (refused.returncode, refused.stdout) == (3, "")
 

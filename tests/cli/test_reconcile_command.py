@@ -25,7 +25,6 @@ pytestmark = [
     pytest.mark.real,
     pytest.mark.spark,
     pytest.mark.slow,
-    pytest.mark.timeout(900),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
@@ -123,7 +122,7 @@ def files(server: RunningServer, storage: dict[str, str]) -> dict[str, str]:
 def planned(server: RunningServer, user: str) -> list[dict[str, Any]]:
     """The files of a plan that a restricted reader is told to come back for."""
     answer = server.must(user, "POST", f"{TABLE}/plan", {})
-    ends = time.monotonic() + 120
+    ends = time.monotonic() + 180
     while answer["status"] == "submitted":
         assert time.monotonic() < ends, "the plan is never done"
         time.sleep(0.2)

@@ -15,17 +15,15 @@ import pytest
 import yaml
 
 from headgate.store import Store
-from headgate.sync.connectors.postgresql import PostgresConnector
+from headgate.sync.connectors.postgresql.connector import PostgresConnector
 from headgate.sync.contract import Connector
-from headgate.sync.journal import Journal
-from headgate.sync.names import PrincipalMap
-from headgate.sync.results import Applied, Change, Mode
-from headgate.sync.snapshot import PolicySnapshot
+from headgate.sync.pushing.journal import Journal
+from headgate.sync.pushing.results import Applied, Change, Mode
+from headgate.sync.snapshots.names import PrincipalMap
+from headgate.sync.snapshots.snapshot import PolicySnapshot
 from tests.cli.small_lakes import with_a_reader, with_tables
-from tests.postgres import new_database, postgres_server
+from tests.postgres import new_database
 from tests.real.server import COMMAND, Result, RunningServer, environment, headgate, headgate_here, running
-
-__all__ = ["postgres_server"]
 
 pytestmark = pytest.mark.real
 
@@ -363,7 +361,7 @@ def test_watch_brings_a_target_back_and_stops_cleanly(
 
 
 def until(holds: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 180
     while not holds():
         assert time.monotonic() < deadline, "it did not come to pass"
         time.sleep(0.2)

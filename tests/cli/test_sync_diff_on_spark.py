@@ -5,20 +5,20 @@ from collections.abc import Iterator
 
 import pytest
 
-from headgate.sync.canonical import vocabulary
-from headgate.sync.capabilities import CANONICAL, Semantics
-from headgate.sync.connectors import all_capabilities
-from headgate.sync.effective import effective
-from headgate.sync.facts import Facts, Grant, Member, Owner
-from headgate.sync.plan import shifts
-from headgate.sync.relations import Relations, object_key
+from headgate.sync.access.capabilities import CANONICAL, Semantics
+from headgate.sync.access.effective import effective
+from headgate.sync.access.relations import Relations, object_key
+from headgate.sync.pushing.shifts import shifts
+from headgate.sync.registry import all_capabilities
+from headgate.sync.snapshots.facts import Facts, GrantFact, MemberFact, OwnerFact
+from headgate.sync.translating.canonical import vocabulary
 from tests.cli.small_lakes import with_a_reader, with_tables
 from tests.postgres import free_port
 from tests.real.server import Result, RunningServer, headgate, running
 from tests.sync.worlds import CATALOG, INVENTORY, PEOPLE, ROLES, SCHEMAS, TABLES, USERS
 from tests.worker.spark_servers import connect_server
 
-pytestmark = [pytest.mark.real, pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.real, pytest.mark.spark, pytest.mark.slow]
 
 PAIR = ("sync", "diff", "--from", "headgate:one", "--to", "headgate:two")
 POLICY = "policy: small\non: {lake}.c\nto: [everyone]\nrows: {rows}\n"
@@ -81,15 +81,15 @@ BEFORE = Facts(
     [
         *INVENTORY,
         *PEOPLE,
-        Member(READER, ANN),
-        Grant(READER, CATALOG, "USE_CATALOG"),
-        Grant(READER, CATALOG, "USE_SCHEMA"),
-        Grant(READER, SCHEMAS[0], "SELECT_TABLE"),
-        Grant(BOB, TABLES[0], "SELECT_TABLE"),
-        Owner(SCHEMAS[1], CY),
+        MemberFact(READER, ANN),
+        GrantFact(READER, CATALOG, "USE_CATALOG"),
+        GrantFact(READER, CATALOG, "USE_SCHEMA"),
+        GrantFact(READER, SCHEMAS[0], "SELECT_TABLE"),
+        GrantFact(BOB, TABLES[0], "SELECT_TABLE"),
+        OwnerFact(SCHEMAS[1], CY),
     ]
 )
-AFTER = BEFORE.changed([Member(READER, BOB)], [Grant(READER, SCHEMAS[0], "SELECT_TABLE")])
+AFTER = BEFORE.changed([MemberFact(READER, BOB)], [GrantFact(READER, SCHEMAS[0], "SELECT_TABLE")])
 
 Rows = list[tuple[str, str, str]]
 

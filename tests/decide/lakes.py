@@ -18,8 +18,9 @@ from headgate.doors.root import RootDoor
 from headgate.doors.server import Server
 from headgate.model.objects import ObjectRef, ObjectType
 from headgate.model.principals import Identity, PrincipalKind
-from headgate.model.privileges import Condition, Grant, Masks, Privilege
-from headgate.settings import Secret, Settings
+from headgate.model.privileges import Condition, Grant, Privilege, PrivilegeBits
+from headgate.model.secrets import Secret
+from headgate.settings.server import Settings
 from headgate.steward import Steward
 from headgate.store import Store, Write, access, objects
 from tests.decide.rest import CATALOGS, NEW, collection
@@ -151,8 +152,8 @@ def _people(tx: Write, lake: Lake, scenario: Scenario) -> None:
             access.set_grants(tx, id, _id(lake, named(object)), _masks(words))
 
 
-def _masks(words: str) -> Masks:
-    return Masks.of(
+def _masks(words: str) -> PrivilegeBits:
+    return PrivilegeBits.of(
         Grant(
             Privilege.parse(word.removeprefix("-")),
             Condition.DENY if word.startswith("-") else Condition.ALLOW,

@@ -6,7 +6,7 @@ from random import Random
 import msgspec
 
 from headgate.decide import Authority, Node
-from headgate.decide.shape import Shape
+from headgate.decide.policies.shape import Shape
 from headgate.model import changes as c
 from headgate.model.objects import ObjectType
 from headgate.model.principals import ActiveRoles, Identity, PrincipalKind

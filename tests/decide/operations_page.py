@@ -1,24 +1,24 @@
-"""The table of operations in docs/authority.md, written from the code: ``scripts/docs-operations``."""
+"""The table of operations in docs/operations.md, written from the code: ``scripts/docs-operations``."""
 
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from headgate.decide import Op
-from headgate.decide.requirements import All, Any, Fact, Has, Is, Requirement
+from headgate.decide.requirements import All, Any, CallerFact, Has, Is, Requirement
 from headgate.model.objects import ObjectType
 
-PAGE = Path(__file__).parents[2] / "docs" / "authority.md"
+PAGE = Path(__file__).parents[2] / "docs" / "operations.md"
 _PLACE = re.compile(r"(?<=<!-- operations -->\n).*?(?=<!-- /operations -->)", re.DOTALL)
 
 _WORDS = {
-    Fact.OWNS_METALAKE: "owner of the metalake",
-    Fact.OWNS_CATALOG: "owner of the catalog",
-    Fact.OWNS_SCHEMA: "owner of the schema",
-    Fact.OWNS_OBJECT: "owner of the object",
-    Fact.MEMBER: "user of the metalake",
-    Fact.SERVICE_ADMIN: "service admin",
-    Fact.SELF: "oneself, one's group, a role one holds",
+    CallerFact.OWNS_METALAKE: "owner of the metalake",
+    CallerFact.OWNS_CATALOG: "owner of the catalog",
+    CallerFact.OWNS_SCHEMA: "owner of the schema",
+    CallerFact.OWNS_OBJECT: "owner of the object",
+    CallerFact.MEMBER: "user of the metalake",
+    CallerFact.SERVICE_ADMIN: "service admin",
+    CallerFact.SELF: "oneself, one's group, a role one holds",
 }
 
 

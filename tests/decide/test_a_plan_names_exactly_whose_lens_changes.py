@@ -7,23 +7,23 @@ import msgspec
 import pytest
 
 from headgate.decide import Authority, Op, allowed
-from headgate.decide.foresight import Circumstances, effects
-from headgate.decide.lens import lens
-from headgate.decide.shape import Shape
+from headgate.decide.changes.foresight import ComparedCircumstances, effects
+from headgate.decide.policies.lens import lens
+from headgate.decide.policies.shape import Shape
 from headgate.model import changes as c
 from headgate.model.objects import ObjectType
 from headgate.model.principals import Identity, PrincipalKind
-from headgate.model.privileges import Masks, Privilege
+from headgate.model.privileges import Privilege, PrivilegeBits
 from headgate.model.schema import Field, Schema
 from tests.decide import lens_worlds as worlds
 
 T = ObjectType
-AT = Circumstances(worlds.NOW)
+AT = ComparedCircumstances(worlds.NOW)
 
 
 def read_all(role: int, on: int) -> c.Change:
     bits = Privilege.USE_CATALOG.bit | Privilege.USE_SCHEMA.bit | Privilege.SELECT_TABLE.bit
-    return c.RoleGrants(role, on, Masks(bits, 0).allow, 0)
+    return c.RoleGrants(role, on, PrivilegeBits(bits, 0).allow, 0)
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -83,9 +83,10 @@ def test_two_hundred_people_and_a_thousand_tables() -> None:
     more = [c.ObjectPut(9, 1, T.POLICY, "p"), c.PolicySet(9, document), c.LabelSet(9, 13, 0, None, True)]
     after = before.applied(more, 2)
     tables = [(before.objects[5000 + n], shapes[n % 5]) for n in range(1000)]
-    started = time.perf_counter()
+    # The time that it computes: others may use the machine too.
+    started = time.thread_time()
     told = effects(before, after, before.objects[1], tables, AT)
-    took = time.perf_counter() - started
+    took = time.thread_time() - started
     pairs = {(user, table) for e in told for user in e.people for table in e.tables}
     assert pairs == {
         (f"u{n:03}", f"c.s3.t{t:04}") for n in range(7, 200, 20) for t in range(3, 1000, 10) if t % 3 == 0

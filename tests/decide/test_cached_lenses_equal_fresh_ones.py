@@ -5,8 +5,8 @@ from random import Random
 import pytest
 
 from headgate.decide import Authority
-from headgate.decide import lens as lenses
-from headgate.decide.lens import LensVerdict, fresh, lens
+from headgate.decide.policies import lens as lenses
+from headgate.decide.policies.lens import LensVerdict, fresh, lens
 from headgate.model import changes as c
 from tests.decide import lens_worlds as worlds
 

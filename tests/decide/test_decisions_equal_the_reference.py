@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from headgate.decide import Op, allowed, check, explain, visible
 from headgate.decide.operations import LOADS, OPERATIONS, OUTSIDE
-from headgate.decide.requirements import Fact, Requirement, all_of, any_of, has, holds, is_, masks
+from headgate.decide.requirements import CallerFact, Requirement, all_of, any_of, has, holds, is_, masks
 from headgate.decide.verdict import satisfied
 from headgate.model.objects import ObjectType
 from headgate.model.privileges import Privilege
@@ -40,7 +40,7 @@ def _self(who: Who, world: World, key: Key, about: tuple[str, str]) -> int:
     """The fact a door adds when the question is about a user or group."""
     from tests.decide.naive import Question
 
-    return int(Fact.SELF) if Question(world, who, key).is_me(about) else 0
+    return int(CallerFact.SELF) if Question(world, who, key).is_me(about) else 0
 
 
 def questions(world: World, who: Who, made: Compiled) -> list[tuple[Op, Key, tuple[str, str] | None]]:
@@ -179,7 +179,7 @@ def test_a_caller_of_one_metalake_is_nobody_in_another(r: Random) -> None:
 
 _parts = st.one_of(
     st.sampled_from(list(Privilege)).map(has),
-    st.sampled_from(list(Fact)).map(is_),
+    st.sampled_from(list(CallerFact)).map(is_),
 )
 requirements = st.recursive(
     _parts,
@@ -192,7 +192,7 @@ requirements = st.recursive(
 
 
 @settings(max_examples=300, deadline=None, derandomize=True)
-@given(requirements, st.integers(0, (1 << (len(Privilege) + len(Fact))) - 1))
+@given(requirements, st.integers(0, (1 << (len(Privilege) + len(CallerFact))) - 1))
 def test_masks_say_what_the_expression_says(requirement: Requirement, known: int) -> None:
     assert satisfied(masks(requirement), known) == holds(requirement, known)
 
@@ -201,7 +201,7 @@ def test_masks_say_what_the_expression_says(requirement: Requirement, known: int
 @given(st.sampled_from(list(Op)), st.data())
 def test_more_facts_never_take_anything_away(op: Op, data: st.DataObject) -> None:
     """No condition asks for the absence of a fact, so what is denied can only be denied by a missing one."""
-    bits = st.integers(0, (1 << (len(Privilege) + len(Fact))) - 1)
+    bits = st.integers(0, (1 << (len(Privilege) + len(CallerFact))) - 1)
     known, more = data.draw(bits), data.draw(bits)
     operation = OPERATIONS[op]
     if satisfied(operation.alternatives, known):

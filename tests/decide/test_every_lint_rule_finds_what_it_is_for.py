@@ -2,10 +2,10 @@
 
 import pytest
 
-from headgate.decide.foresight import Circumstances
+from headgate.decide.changes.foresight import ComparedCircumstances
 from headgate.decide.lint import RULES, Survey, lint
-from headgate.decide.trial import World
-from headgate.language.documents import load
+from headgate.decide.trials.trial import World
+from headgate.language.policies.documents import load
 from headgate.model import changes as c
 from headgate.model.privileges import Privilege
 from tests.decide.lens_worlds import NOW
@@ -50,7 +50,7 @@ def survey(text: str, *more: c.Change) -> Survey:
     tables = tuple(
         (authority.objects[world.ids[tuple(name.split("."))]], shape) for name, shape in world.shapes.items()
     )
-    return Survey(authority, authority.objects[world.ids["m",]], tables, Circumstances(NOW))
+    return Survey(authority, authority.objects[world.ids["m",]], tables, ComparedCircumstances(NOW))
 
 
 def test_good_policies_are_left_alone() -> None:

@@ -9,7 +9,7 @@ from headgate.decide import Authority
 from headgate.model.errors import AlreadyExists, IllegalArgument
 from headgate.model.objects import BESIDE, LEAVES, ObjectType
 from headgate.model.principals import PrincipalKind
-from headgate.model.privileges import Masks, Privilege
+from headgate.model.privileges import Privilege, PrivilegeBits
 from headgate.steward.kernel import Kernel
 from headgate.store import Store, Write, access, labels, objects, policies, snapshot
 
@@ -102,7 +102,14 @@ class History:
         if role is not None:
             near = [id for id in sorted(self.live) if self.lake_of(id) == self.lake_of(role)]
             bits = [p.bit for p in self.r.sample(list(Privilege), 2)]
-            masks = self.r.choice((Masks(bits[0], bits[1]), Masks(bits[0], 0), Masks(0, bits[1]), Masks()))
+            masks = self.r.choice(
+                (
+                    PrivilegeBits(bits[0], bits[1]),
+                    PrivilegeBits(bits[0], 0),
+                    PrivilegeBits(0, bits[1]),
+                    PrivilegeBits(),
+                )
+            )
             access.set_grants(tx, role, self.r.choice(near), masks)
 
     def hold(self, tx: Write) -> None:

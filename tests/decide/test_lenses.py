@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 import yaml
 
-from headgate.decide.trial import World
-from headgate.decide.trial_cases import Case, failures, read_cases
-from headgate.language.documents import load
+from headgate.decide.trials.trial import World
+from headgate.decide.trials.trial_cases import TrialCase, failures, read_cases
+from headgate.language.policies.documents import load
 
 FILES = sorted((Path(__file__).parent / "lenses").glob("*.yaml"))
 
 
-def read(file: Path) -> tuple[World, tuple[Case, ...]]:
+def read(file: Path) -> tuple[World, tuple[TrialCase, ...]]:
     described: dict[str, Any] = yaml.safe_load(file.read_text())
     world = World.of(described["lake"]).governed_by(load(described["policies"], file.name))
     return world, read_cases(described["tests"])

@@ -9,7 +9,7 @@ from headgate.decide import Op
 from headgate.model.errors import Forbidden
 from headgate.model.objects import ObjectRef, ObjectType
 from headgate.model.principals import Identity, PrincipalKind
-from headgate.model.privileges import Masks, Privilege
+from headgate.model.privileges import Privilege, PrivilegeBits
 from headgate.steward.kernel import Kernel
 from headgate.store import Store, access, objects
 
@@ -33,7 +33,7 @@ class Pair:
 
     def let(self, allowed: bool) -> None:
         with self.writer.store.write("admin", "test") as tx:
-            masks = Masks(Privilege.USE_CATALOG.bit if allowed else 0)
+            masks = PrivilegeBits(Privilege.USE_CATALOG.bit if allowed else 0)
             access.set_grants(tx, self.role, self.catalog, masks)
 
     def may(self) -> bool:

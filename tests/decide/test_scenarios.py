@@ -71,7 +71,7 @@ def _shown(lake: Lake, row: Row) -> list[str]:
     if row.op in (Op.LIST_USERS, Op.LIST_GROUPS):
         kind = "user" if row.op is Op.LIST_USERS else "group"
         from headgate.decide.operations import OPERATIONS
-        from headgate.decide.requirements import Fact
+        from headgate.decide.requirements import CallerFact
         from headgate.decide.verdict import facts, satisfied
         from headgate.model.principals import PrincipalRef
 
@@ -83,7 +83,7 @@ def _shown(lake: Lake, row: Row) -> list[str]:
                 OPERATIONS[row.op].shown,
                 facts(authority, caller, node)
                 | (
-                    int(Fact.SELF)
+                    int(CallerFact.SELF)
                     if concerns(authority, caller, PrincipalRef(member.kind, member.name))
                     else 0
                 ),

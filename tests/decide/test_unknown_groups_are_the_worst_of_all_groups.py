@@ -10,10 +10,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from headgate.decide import Authority, Op, allowed, explain, visible
-from headgate.decide import lens as lenses
 from headgate.decide.explain import Explanation
-from headgate.decide.lens import Lens, LensVerdict, lens
-from headgate.decide.reasons import explain_lens
+from headgate.decide.policies import lens as lenses
+from headgate.decide.policies.lens import Lens, LensVerdict, lens
+from headgate.decide.policies.reasons import explain_lens
 from headgate.language.evaluate import by_field_id, keeps
 from headgate.model import changes as c
 from headgate.model.objects import ObjectType

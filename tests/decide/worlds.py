@@ -7,7 +7,7 @@ from headgate.decide import Authority, Op
 from headgate.model import changes as c
 from headgate.model.objects import ObjectType
 from headgate.model.principals import ActiveRoles, Identity, PrincipalKind
-from headgate.model.privileges import Condition, Grant, Masks, Privilege
+from headgate.model.privileges import Condition, Grant, Privilege, PrivilegeBits
 from tests.decide.naive import BESIDE, LEAVES, Key, Who, World, kind
 
 USERS = ("ann", "bob", "cat")
@@ -139,12 +139,12 @@ def compiled(world: World) -> Compiled:
     return Compiled(empty.applied(changes, 1), ids, people)
 
 
-def masks_of(world: World) -> dict[tuple[Key, Key], Masks]:
+def masks_of(world: World) -> dict[tuple[Key, Key], PrivilegeBits]:
     """What each role says of each object."""
     found: dict[tuple[Key, Key], list[Grant]] = {}
     for role, key, privilege, effect in world.grants:
         found.setdefault((role, key), []).append(Grant(Privilege[privilege], Condition(effect)))
-    return {place: Masks.of(grants) for place, grants in found.items()}
+    return {place: PrivilegeBits.of(grants) for place, grants in found.items()}
 
 
 ANYWHERE = {Op.GRANT_PRIVILEGE, Op.REVOKE_PRIVILEGE, Op.SET_OWNER}

@@ -7,10 +7,18 @@ from typing import Any
 USERS = ("ann", "bob", "dan")
 GROUPS = ("g1", "g2", "g3")
 TAGS = ("pii", "tier")
+LATER = "scope"
+"""A tag that policies ask for and that nothing bears yet."""
+MISSING = "salary"
+"""A column that policies name and that no table has yet."""
 ROLES = ("r1", "r2")
 POLICIES = tuple(f"p{n}" for n in range(6))
 TABLES = ("s.a", "s.b", "free.c")
 COLUMNS = ("id", "region", "email", "ssn")
+HOME = {"type": "struct", "fields": [{"name": "street", "type": "string"}]}
+"""The type of one more column, `home`."""
+RENAMED = "elsewhere"
+"""What the catalog is called by whoever renames it, until its name is given back."""
 PURPOSES = ("work", "audit")
 ENGINES = ("spark", "trino")
 PRIVILEGES = [
@@ -61,10 +69,15 @@ def content(r: Random, at: str | None = None) -> dict[str, Any]:
     said: dict[str, Any] = {"on": at or on(r), "to": audience(r)}
     if r.random() < 0.4:
         said["except"] = [person(r) for _ in range(r.choice((1, 2)))]
-    if r.random() < 0.3:
+    if r.random() < 0.5:
         said["when"] = r.choice(
             (
                 "has_tag('tier')",
+                f"has_tag('{LATER}')",
+                f"has_tag('{LATER}')",
+                f"has_tag('{LATER}') AND NOT has_tag('tier')",
+                f"has_tag('{LATER}') AND principal.region = 'EU'",
+                f"has_tag('{LATER}') OR context.purpose = 'audit'",
                 "NOT is_member('g1')",
                 "context.engine = 'spark'",
                 "context.hour < 12",
@@ -75,9 +88,17 @@ def content(r: Random, at: str | None = None) -> dict[str, Any]:
     alias = r.random() < 0.4
     if alias:
         said["columns"] = {
-            "a": r.choice(("has_tag('pii')", "NOT has_tag('pii')", "has_tag('pii') AND is_member('g2')"))
+            "a": r.choice(
+                (
+                    "has_tag('pii')",
+                    "NOT has_tag('pii')",
+                    "has_tag('pii') AND is_member('g2')",
+                    f"has_tag('pii') AND has_tag('{LATER}')",
+                    "has_tag('pii') AND NOT has_tag('tier')",
+                )
+            )
         }
-    column = "a" if alias else r.choice(("region", "email", "ssn"))
+    column = "a" if alias else r.choice(("region", "email", "ssn", "home.street", MISSING))
     match r.choice(("rows", "rows", "mask", "mask", "hide", "hide", "deny")):
         case "rows" if not alias:
             said["rows"] = r.choice(
@@ -88,6 +109,7 @@ def content(r: Random, at: str | None = None) -> dict[str, Any]:
                     "id > 2",
                     "ssn <> '111'",
                     "email = session_user()",
+                    f"{MISSING} = principal.region",
                 )
             )
         case "hide":
@@ -131,7 +153,7 @@ def tagged(r: Random) -> str:
             ("catalog", "cat"),
             ("schema", "cat.s"),
             *(("table", f"cat.{t}") for t in TABLES),
-            *(("column", f"cat.{r.choice(TABLES)}.{c}") for c in COLUMNS[1:]),
+            *(("column", f"cat.{r.choice(TABLES)}.{c}") for c in (*COLUMNS[1:], "home", "home.street")),
         )
     )
     return f"{LAKE}/objects/{kind}/{name}/tags"
@@ -187,6 +209,8 @@ def altered(r: Random) -> dict[str, Any]:
                     {"@type": "setProperty", "property": "a", "value": "b"},
                     {"@type": "addColumn", "fieldName": ["note"], "type": "string", "nullable": True},
                     {"@type": "renameColumn", "oldFieldName": [column], "newFieldName": column + "x"},
+                    {"@type": "addColumn", "fieldName": [column], "type": "string", "nullable": True},
+                    {"@type": "deleteColumn", "fieldName": [column], "ifExists": True},
                 )
             )
         ]
@@ -240,7 +264,7 @@ ENTRIES: dict[tuple[str, str], Maker | str] = {
     ("POST", f"{_M}/catalogs"): _NEW,
     ("POST", f"{_M}/catalogs/testConnection"): _ASKS,
     ("POST", f"{_C}/testConnection"): _ASKS,
-    ("PUT", _C): lambda r: (f"{LAKE}/catalogs/cat", rename_or_comment(r, "cat")),
+    ("PUT", _C): lambda r: (f"{LAKE}/catalogs/cat", rename_or_comment(r, RENAMED)),
     ("PATCH", _C): lambda r: (f"{LAKE}/catalogs/cat", {"inUse": True}),
     ("DELETE", _C): _GONE,
     ("POST", f"{_C}/schemas"): lambda r: (f"{LAKE}/catalogs/cat/schemas", {"name": "new"}),

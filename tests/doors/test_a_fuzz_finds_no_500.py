@@ -20,7 +20,7 @@ from headgate.doors.gravitino import GravitinoDoor
 from headgate.doors.headgate import HeadgateDoor
 from headgate.doors.iceberg import IcebergDoor
 from headgate.doors.openapi import document
-from headgate.steward import reads
+from headgate.steward.reads import waiting
 from tests.doors.fuzz import CALLERS, DOOMED, NAMES, WEIRD, Sent, World, bent
 
 DOORS = {door.name: door for door in (GravitinoDoor(), IcebergDoor(), HeadgateDoor())}
@@ -86,7 +86,7 @@ def knocking(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Knocking]:
     # Nobody makes governed copies here, so nobody waits for them either.
-    monkeypatch.setattr(reads, "PATIENCE", 0.01)
+    monkeypatch.setattr(waiting, "PATIENCE", 0.01)
     knocking = Knocking(tmp_path, seconds(request.config))
     yield knocking
     knocking.world.close()

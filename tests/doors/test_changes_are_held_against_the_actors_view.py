@@ -76,6 +76,30 @@ def test_a_mask_that_comes_into_reach_later_denies_rather_than_overrules(api: Ap
     assert sees(api, "bob")["masks"] == {"email": "show_last_4(email)"}
 
 
+def test_a_new_owner_does_not_make_words_of_others_their_own(api: Api) -> None:
+    """An administrator who wrote a policy, gave it away and gets it back gets back what was made of it meanwhile."""
+    own_table(api, "ann")
+    author(api, "ann")
+    done(api("admin", "POST", f"{LAKE}/tags", {"name": "later"}))
+    applied(api, MASK)
+    weak = LIFT.replace(
+        "mask:\n  email: upper(email)", "columns:\n  c: has_tag('later')\nmask:\n  c: show_first_4(c)"
+    )
+    applied(api, weak, whole=False)
+    owner = f"{LAKE}/owners/policy/lift-email"
+    done(api("admin", "PUT", owner, {"name": "ann", "type": "user"}))
+    done(api("admin", "PUT", owner, {"name": "admin", "type": "user"}))
+    done(api("admin", "PUT", owner, {"name": "ann", "type": "user"}))
+    applied(api, weak.replace("show_first_4(c)", "upper(c)"), user="ann", whole=False)
+    for giver in ("ann", "admin"):
+        assert "overrule" in why(api(giver, "PUT", owner, {"name": "admin", "type": "user"}))
+    # Whoever may change both says it in words of their own.
+    applied(api, weak, whole=False)
+    done(api("admin", "PUT", owner, {"name": "admin", "type": "user"}))
+    done(api("admin", "POST", f"{LAKE}/objects/column/cat.s.customers.email/tags", {"tagsToAdd": ["later"]}))
+    assert sees(api, "bob")["masks"] == {"email": "show_first_4(email)"}
+
+
 def test_nobody_puts_themselves_or_others_into_a_group_that_a_policy_names(api: Api) -> None:
     applied(api, HIDE)
     give(api, "bob", "groups", securable("metalake", "lake", "manage_groups"))

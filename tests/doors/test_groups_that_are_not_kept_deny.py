@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from headgate.decide import Authority
-from headgate.decide.lens import LensVerdict, fresh, lens
+from headgate.decide.policies.lens import LensVerdict, fresh, lens
 from headgate.model import changes as c
 from headgate.model.objects import ObjectType
 from headgate.model.principals import Identity, PrincipalKind

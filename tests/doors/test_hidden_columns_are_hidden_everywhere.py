@@ -141,7 +141,7 @@ def test_partitions_show_no_hidden_value_and_no_row_that_is_filtered(api: Api, s
     assert done(api("ann", "GET", partitions))["names"] == ["region=EU/ssn=1", "region=EU/ssn=2"]
     assert done(api("bob", "GET", partitions))["names"] == ["region=US/ssn=3"]
     assert failed(api("ann", "GET", partitions + "/region=US%2Fssn=3"))[0] == 404
-    steward.reads.patience = 0
+    steward.waiting.patience = 0
     applied(api, "policy: other\non: lake\nto: [everyone]\nrows: id + 0 = 1\n")
     assert failed(api("ann", "GET", partitions))[0] == 503, "they are listed once the copies are made"
     copy_all(steward)
@@ -161,9 +161,9 @@ def fill(steward: Steward) -> None:
     from pyiceberg.catalog.noop import NoopCatalog
     from pyiceberg.table import Table
 
-    from headgate.catalogs.iceberg.descriptions import parsed
+    from headgate.catalogs.iceberg.describing.descriptions import parsed
     from headgate.catalogs.interface import IcebergCatalog
-    from headgate.steward.shapes import place
+    from headgate.steward.metadata.shapes import place
     from headgate.store import pointers
 
     authority = steward.kernel.authority()

@@ -20,7 +20,7 @@ from headgate.doors.authentication import Authentication, Proven
 from headgate.doors.authentication.keys import FRESH, PAUSE, STALE, IssuerKeys
 from headgate.doors.authentication.oidc import OidcScheme
 from headgate.model.errors import Unauthenticated, Unavailable
-from headgate.settings import Oidc
+from headgate.settings.file import Oidc
 
 
 @functools.cache

@@ -210,7 +210,7 @@ class TestBetweenPermitAndChange:
         applied(api, policy, user="bob")
         permit = steward.kernel.permit(Identity("ann"), Op.DROP_TABLE, self.REF)
         commit = steward.kernel.permit(Identity("bob"), Op.ALTER_TABLE, self.REF)
-        now = steward.iceberg.load(commit).metadata
+        now = steward.documents.load(commit).metadata
         schema = now["schemas"][-1]
         field = {"id": now["last-column-id"] + 1, "name": "secret", "type": "string", "required": False}
         revision = steward.kernel.authority().revision

@@ -9,7 +9,7 @@ from headgate.decide import Op
 from headgate.doors.authentication import Authentication, SimpleScheme
 from headgate.doors.gravitino import GravitinoDoor
 from headgate.doors.openapi import PATH
-from headgate.doors.routing import Call, Open, Route, Router, Routes
+from headgate.doors.routing import DoorCall, Open, Route, Router, Routes
 from headgate.doors.server import Server
 from headgate.steward import Steward
 from tests.conftest import Api
@@ -89,7 +89,7 @@ def test_bodies_and_parameters_are_described(api: Api) -> None:
 
 
 def test_a_server_with_a_route_without_requirement_does_not_start(steward: Steward) -> None:
-    def forgotten(call: Call) -> None:
+    def forgotten(call: DoorCall) -> None:
         """Answer anyone."""
 
     class Careless(GravitinoDoor):

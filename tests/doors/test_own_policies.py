@@ -163,7 +163,7 @@ def test_only_those_who_may_ask_are_told(api: Api) -> None:
         ("POST", PLAN, sent(HIDE)),
         ("GET", "/api/headgate/policies/export?metalake=lake", None),
         ("POST", "/api/headgate/policies/lint?metalake=lake", sent()),
-        ("POST", "/api/headgate/lens", {"metalake": "lake", "table": "cat.s.customers", "user": "ann"}),
+        ("POST", "/api/headgate/lens", {"metalake": "lake", "table": "cat.s.customers", "user": "bob"}),
     ):
         assert refused(api("ann", method, path, body)), path
 
@@ -302,16 +302,16 @@ def test_the_planner_gets_the_lens_as_a_veil(api: Api, steward: Steward) -> None
     from headgate.catalogs.interface import IcebergCatalog
     from headgate.decide import Op
     from headgate.model.principals import Identity
-    from headgate.steward.lenses import veil_of
-    from headgate.steward.shapes import place
+    from headgate.steward.metadata.shapes import place
+    from headgate.steward.reads.lenses import veil_of
 
     applied(api, HIDE, ROWS, MASK)
     ref = ObjectRef.parse("lake", ObjectType.TABLE, "cat.s.customers")
     permit = steward.kernel.permit(Identity("ann"), Op.LOAD_TABLE, ref)
     adapter = steward.catalogs.opened(permit.authority.objects[permit.node.chain[1][0]])
     assert isinstance(adapter, IcebergCatalog)
-    metadata = adapter.document(place(permit.authority, permit.node)).metadata
-    veil = veil_of(steward.lenses.over(permit, metadata))
+    document = adapter.document(place(permit.authority, permit.node))
+    veil = veil_of(steward.lenses.over(permit, document))
     assert (veil.hidden_field_ids, veil.masked_field_ids) == (frozenset({4, 7}), frozenset({3}))
     assert veil.row_filter["type"] == "eq"
 

@@ -9,8 +9,9 @@ from headgate.decide import Op
 from headgate.doors.authentication.own import OwnTokenScheme
 from headgate.model.errors import IllegalArgument, Unauthenticated
 from headgate.model.principals import Identity
-from headgate.steward import Permit, Steward, tokens
-from headgate.steward.tokens import SERVER
+from headgate.steward import Permit, Steward
+from headgate.steward.access import tokens
+from headgate.steward.access.tokens import SERVER
 from headgate.store import Store
 from tests.conftest import Api
 

@@ -7,7 +7,7 @@ from headgate.doors.authentication import Authentication, SimpleScheme
 from headgate.doors.authentication.own import OwnTokenScheme
 from headgate.model.principals import Identity
 from headgate.steward import Steward
-from headgate.steward.tokens import SERVER
+from headgate.steward.access.tokens import SERVER
 from tests.conftest import Api
 from tests.doors.governed import DENY, HIDE, TABLES, applied, govern
 from tests.doors.settled import LAKE, done, failed, give, refused, securable

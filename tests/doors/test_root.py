@@ -4,7 +4,9 @@ from headgate.decide import Op
 from headgate.doors.observe import Metrics
 from headgate.doors.root import RootDoor, public
 from headgate.doors.routing import Open
-from headgate.settings import Oidc, Secret, Settings
+from headgate.model.secrets import Secret
+from headgate.settings.file import Oidc
+from headgate.settings.server import Settings
 
 SETTINGS = Settings(
     home="/home",

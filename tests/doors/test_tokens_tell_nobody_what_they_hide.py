@@ -58,11 +58,13 @@ def tokens(steward: Steward, user: str, name: str) -> set[str]:
         steward.lenses.of(permit)
     except Forbidden:
         return set()
-    sight = steward.sights.as_seen_by(permit.authority, permit.node, permit.identity)
-    if sight is None:
+    read = steward.reads.as_seen_by(permit.authority, permit.node, permit.identity)
+    if read is None:
         return set(NAMES)
     pads = [
-        value for column, value in sorted(sight.sql.secrets.items()) if "inner" in column or "outer" in column
+        value
+        for column, value in sorted(read.rendered.secrets.items())
+        if "inner" in column or "outer" in column
     ]
     inner, outer = pads[0], pads[1]
     digests = (hashlib.sha256(inner + name.encode()).digest() for name in NAMES)
@@ -91,6 +93,31 @@ def test_who_may_write_a_table_is_not_shown_its_tokens(api: Api, steward: Stewar
     give(api, "bob", "writer", securable("table", "cat.s.customers", "modify_table"))
     assert tokens(steward, "bob", "customers") == set()
     assert tokens(steward, "mallory", "customers"), "who only reads is shown them"
+
+
+@pytest.mark.parametrize(
+    "mask", ["email: \"token(email, 'alone')\"", "email: sha256_query_local(email)", "id: noisy(id, 5)"]
+)
+def test_guesses_in_the_very_table_resolve_nothing(api: Api, steward: Steward, mask: str) -> None:
+    """A key that hides nothing else hides the other rows of the table: who may write one beside them could look it up."""
+
+    def shown(user: str) -> bool:
+        ref = ObjectRef("lake", ObjectType.TABLE, ("cat", "s", "alone"))
+        try:
+            return bool(
+                steward.lenses.of(steward.kernel.permit(Identity(user), Op.LOAD_TABLE, ref)).lens.masks
+            )
+        except Forbidden:
+            return False
+
+    table(api, "hr", "alone", tagged=False)
+    applied(api, f"policy: alone\non: lake.cat.s.alone\nto: [everyone]\nmask:\n  {mask}\n", whole=False)
+    assert shown("bob")
+    assert shown("mallory")
+    assert not shown("hr"), "who owns it may write it"
+    give(api, "bob", "writer", securable("table", "cat.s.alone", "modify_table"))
+    assert not shown("bob")
+    assert shown("mallory"), "who only reads is shown them"
 
 
 def test_guesses_that_are_given_away_resolve_nothing(api: Api, steward: Steward) -> None:
@@ -188,9 +215,9 @@ def test_a_new_owner_means_new_tokens_and_new_copies(api: Api, steward: Steward)
     def view() -> str:
         ref = ObjectRef("lake", ObjectType.TABLE, ("cat", "s", "customers"))
         permit = steward.kernel.permit(Identity("bob"), Op.LOAD_TABLE, ref)
-        sight = steward.sights.as_seen_by(permit.authority, permit.node, permit.identity)
-        assert sight is not None
-        return sight.view
+        read = steward.reads.as_seen_by(permit.authority, permit.node, permit.identity)
+        assert read is not None
+        return read.copy_id
 
     before, name = tokens(steward, "bob", "customers"), view()
     done(give_away(api, "admin", "customers", "hr"))
@@ -215,3 +242,34 @@ def test_tokens_of_different_owners_never_coincide(
         for other, two in made:
             same = owner == other or {owner, other} <= joined
             assert (one == two) if same else not one & two
+
+
+def test_who_may_write_is_not_shown_tokens_under_other_roles_or_with_another_token(
+    api: Api, steward: Steward
+) -> None:
+    """Roles that are left inactive, and groups that a token leaves out, write the guesses with the next request."""
+
+    def status(**headers: str) -> int:
+        where = "/iceberg/v1/lake.cat/namespaces/s/tables/customers"
+        return int(api("bob", "GET", where, headers=headers).status_code)
+
+    def shown(who: Identity) -> bool:
+        ref = ObjectRef("lake", ObjectType.TABLE, ("cat", "s", "customers"))
+        try:
+            return bool(steward.lenses.of(steward.kernel.permit(who, Op.LOAD_TABLE, ref)).lens.masks)
+        except Forbidden:
+            return False
+
+    only_reads = {"X-Gravitino-Active-Roles": "work-bob"}
+    assert status(**only_reads) == 200
+    assert shown(Identity("bob", groups_known=False))
+    give(api, "bob", "writer", securable("table", "cat.s.customers", "modify_table"))
+    assert status() == 403
+    assert status(**only_reads) == 403
+    done(api("admin", "PUT", f"{LAKE}/permissions/users/bob/revoke", {"roleNames": ["writer"]}))
+    assert shown(Identity("bob", groups_known=False))
+    done(api("admin", "POST", f"{LAKE}/groups", {"name": "loaders"}))
+    done(api("admin", "PUT", f"{LAKE}/permissions/groups/loaders/grant", {"roleNames": ["writer"]}))
+    assert not shown(Identity("bob", frozenset({"loaders"})))
+    assert not shown(Identity("bob", groups_known=False))
+    assert shown(Identity("bob")), "whose token tells that they are in none"

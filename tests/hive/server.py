@@ -62,7 +62,7 @@ def running(pom: Path = _THREE) -> Iterator[int]:
 
 
 def _wait(port: int, process: "subprocess.Popen[bytes]", log: Path) -> None:
-    deadline = time.monotonic() + 90
+    deadline = time.monotonic() + 180
     while True:
         try:
             socket.create_connection(("127.0.0.1", port), 1).close()

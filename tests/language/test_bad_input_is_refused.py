@@ -6,8 +6,8 @@ from headgate.language.bind import REQUEST_ONLY, bind
 from headgate.language.errors import (
     ExpressionTypeError,
     LanguageError,
-    Place,
-    UnknownColumnError,
+    Position,
+    UnknownColumnNameError,
     UnknownNameError,
 )
 from headgate.language.parse import parse
@@ -98,7 +98,7 @@ def test_what_is_not_an_expression_is_refused_with_its_place(
     with pytest.raises(LanguageError) as refused:
         parse(source)
     assert message in refused.value.message
-    assert refused.value.at == Place(*place)
+    assert refused.value.at == Position(*place)
     assert refused.value.fix
 
 
@@ -154,7 +154,7 @@ def test_types_that_do_not_fit_are_refused_with_their_place(
     with pytest.raises(ExpressionTypeError) as refused:
         bind(expr, SCHEMA)
     assert message in refused.value.message
-    assert refused.value.at == Place(*place)
+    assert refused.value.at == Position(*place)
     assert refused.value.fix
 
 
@@ -169,14 +169,14 @@ def test_types_that_do_not_fit_are_refused_with_their_place(
     ],
 )
 def test_an_unknown_column_comes_with_a_suggestion_and_a_dot_is_never_guessed(source: str, fix: str) -> None:
-    with pytest.raises(UnknownColumnError) as refused:
+    with pytest.raises(UnknownColumnNameError) as refused:
         bind(parse(source), SCHEMA)
     assert fix in refused.value.fix
-    assert refused.value.at == Place(1, 1)
+    assert refused.value.at == Position(1, 1)
 
 
 def test_conditions_about_the_request_have_no_columns() -> None:
-    with pytest.raises(UnknownColumnError, match="columns cannot be used here"):
+    with pytest.raises(UnknownColumnNameError, match="columns cannot be used here"):
         bind(parse("region = 'x'"), REQUEST_ONLY)
 
 

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headgate.language.documents import MAX_BYTES, load, load_all
-from headgate.language.errors import LanguageError, Place
-from headgate.language.export import dump
+from headgate.language.errors import LanguageError, Position
 from headgate.language.fold import Request, fold
-from headgate.language.policy import Policy
+from headgate.language.policies.documents import MAX_BYTES, load, load_all
+from headgate.language.policies.export import dump
+from headgate.language.policies.policy import Policy
 from headgate.model.schema import STRING, Field, Schema, StructType
 
 EXAMPLE = """\
@@ -50,7 +50,7 @@ def test_the_example_reads_as_it_looks() -> None:
     )  # fmt: skip
     assert mask.from_ == dt.datetime(2025, 1, 1, tzinfo=dt.UTC)
     assert mask.until == dt.datetime(2025, 6, 30, 12, tzinfo=dt.UTC)
-    assert mask.at == Place(9, 1)
+    assert mask.at == Position(9, 1)
 
 
 def test_a_policy_is_in_force_from_its_first_moment_until_just_before_its_last() -> None:
@@ -122,7 +122,7 @@ def test_malformed_documents_are_refused_with_file_line_and_column(
     with pytest.raises(LanguageError) as refused:
         load(text, "policies/p.yaml")
     assert message in refused.value.message
-    assert (refused.value.at, refused.value.file) == (Place(*place), "policies/p.yaml")
+    assert (refused.value.at, refused.value.file) == (Position(*place), "policies/p.yaml")
     assert str(refused.value).startswith(f"policies/p.yaml:{place[0]}:{place[1]}: ")
     assert refused.value.fix
 

@@ -17,7 +17,7 @@ from headgate.language.errors import ExpressionTypeError, LanguageError, Lowerin
 from headgate.language.fold import Request
 from headgate.language.masks.mask import (
     ICEBERG_ACTIONS,
-    Mask,
+    ColumnMask,
     bind_mask,
     check_together,
     fold_mask,
@@ -96,7 +96,7 @@ MASKS = [
 ]  # fmt: skip
 
 
-def mask_of(source: str) -> Mask:
+def mask_of(source: str) -> ColumnMask:
     column = next((n for n in COLUMNS if f"({n})" in source or f"({n}," in source), "string")
     return bind_mask(parse_mask(source), SCHEMA, SCHEMA.by_path[(column,)].field.id)
 

@@ -1,4 +1,4 @@
-"""Promise: no expression takes longer than its size and its row allow."""
+"""Promise: no expression takes longer than its size and its row allow: that it computes, whoever else uses the machine."""
 
 import time
 
@@ -14,15 +14,15 @@ SCHEMA = Schema((Field(1, "s", STRING), Field(2, "a", INT)))
 
 def test_patterns_that_make_regular_expressions_explode_are_harmless() -> None:
     expr = bind(parse("s LIKE '" + "%a" * 30 + "b'"), SCHEMA)
-    begun = time.perf_counter()
+    begun = time.thread_time()
     assert evaluate(expr, {1: "a" * 5000}) is False
-    assert time.perf_counter() - begun < 2
+    assert time.thread_time() - begun < 2
 
 
 def test_the_largest_expression_is_handled_in_seconds() -> None:
     source = " OR ".join(f"(a = {i} AND s <> '{i}')" for i in range(2200))
-    begun = time.perf_counter()
+    begun = time.thread_time()
     expr = canonical(fold(bind(parse(source), SCHEMA), Request("ann")).expr)
     assert len(digest(expr)) == 64
     assert evaluate(expr, {1: "x", 2: 2199}) is True
-    assert time.perf_counter() - begun < 20
+    assert time.thread_time() - begun < 20

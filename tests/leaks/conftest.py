@@ -9,11 +9,8 @@ from typing import Any
 import pytest
 
 from tests.conftest import SAME_EVERY_TIME
-from tests.environments import duckdb_python
 from tests.leaks.hunt import Case, Hunt
 from tests.real.server import running
-
-__all__ = ["duckdb_python"]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

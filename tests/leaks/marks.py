@@ -6,7 +6,6 @@ HUNT = [
     pytest.mark.real,
     pytest.mark.spark,
     pytest.mark.slow,
-    pytest.mark.timeout(900),
     pytest.mark.xdist_group("leaks"),
     # py4j and pyiceberg leave their sockets to the garbage collector.
     pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"),

@@ -5,9 +5,12 @@ from typing import Any
 import pytest
 
 from headgate.planning import PlanRequest
-from headgate.steward import governed, scans
-from headgate.steward.reads import Reads
-from headgate.steward.sights import Sight
+from headgate.steward import Permit
+from headgate.steward.metadata.tables import place_of
+from headgate.steward.reads.copies import governed
+from headgate.steward.reads.making import TableReads
+from headgate.steward.reads.planning.answering import Answering
+from headgate.steward.reads.table_read import GovernedRead, TableRead
 from tests.leaks.canaries import Forbidden
 from tests.leaks.files import laid_open
 from tests.leaks.hostile import HostileReader, Loot, local
@@ -62,23 +65,26 @@ def test_no_cell_is_in_the_logs(hunt: Hunt, case: Case) -> None:
 
 def see_all(patch: pytest.MonkeyPatch) -> None:
     """Nobody is restricted."""
-    patch.setattr(Reads, "sight", lambda *_: None)
+
+    def whole(self: TableReads, permit: Permit) -> TableRead:
+        adapter = self.tables.documents_of(permit)
+        return TableRead(permit.node.id, adapter.document(place_of(permit)), adapter)
+
+    patch.setattr(TableReads, "of", whole)
 
 
 def plan_originals(patch: pytest.MonkeyPatch) -> None:
     """Files of the table itself are planned."""
 
-    def veiled(
-        self: scans.Scans, permit: Any, now: Any, sight: Sight, request: PlanRequest, **_: object
-    ) -> Any:
-        return self._whole(permit, now, self.governed.plan(sight, request))
+    def veiled(self: Answering, permit: Permit, read: GovernedRead, request: PlanRequest, **_: object) -> Any:
+        return self._rendered(permit, read, self._direct(read, request))
 
-    patch.setattr(scans.Scans, "_restricted", veiled)
+    patch.setattr(Answering, "_governed", veiled)
 
 
 def tell_the_table(patch: pytest.MonkeyPatch) -> None:
     """The table's own document instead of the governed one."""
-    patch.setattr(governed.Governed, "document", lambda self, sight, *_: sight.document)
+    patch.setattr(governed.Governed, "document", lambda self, read, *_: read.document)
 
 
 BREAKS = {"all is seen": see_all, "plans": plan_originals, "loads": tell_the_table}

@@ -14,7 +14,7 @@ import pytest
 from pyiceberg.table import StaticTable
 
 from headgate.planning import choosing
-from headgate.steward.governed import Governed
+from headgate.steward.reads.copies.governed import Governed
 from tests.leaks.marks import HUNT
 from tests.leaks.twin_requests import TABLE, Requests
 from tests.leaks.twins import Normal, Twin, World, random_world, twins

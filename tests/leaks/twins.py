@@ -14,7 +14,7 @@ from pyiceberg.expressions import EqualTo
 from pyiceberg.table import Table
 from sqlalchemy import insert
 
-from headgate.catalogs.iceberg.descriptions import parsed
+from headgate.catalogs.iceberg.describing.descriptions import parsed
 from headgate.model.objects import ObjectRef, ObjectType
 from headgate.steward import Steward
 from headgate.store import Store, keys

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from headgate.lenses.copies import CopyFile, GovernedCopy
 from headgate.steward import Steward
-from headgate.steward.workshop import Order
+from headgate.steward.reads.copies.workshop import Order
 
 
 def make(steward: Steward, order: Order) -> list[GovernedCopy]:

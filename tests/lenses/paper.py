@@ -8,9 +8,9 @@ from pyiceberg.partitioning import PartitionField, PartitionSpec
 from pyiceberg.transforms import IdentityTransform
 from pyiceberg.types import DoubleType, LongType, StringType
 
-from headgate.lenses.copies import CopyFile, GovernedCopy, Metrics
+from headgate.lenses.copies import CopyFile, FileMetrics, GovernedCopy
 from headgate.steward import Steward
-from headgate.steward.workshop import Order
+from headgate.steward.reads.copies.workshop import Order
 from tests.conftest import Api
 from tests.doors.iceberg.conftest import ICE
 from tests.planning.forge import (
@@ -89,7 +89,7 @@ class Paper:
         key = order.job.key(source)
         rows = tuple(_shown(row) for row in self.rows[path] if row[SALARY] < EDGE)
         known = metrics_of(ForgedFile("", rows, metrics="truncated"), [SCHEMA])
-        file = CopyFile(f"{order.job.output}/data/{key}.parquet", 100, len(rows), (4,), Metrics(**known))
+        file = CopyFile(f"{order.job.output}/data/{key}.parquet", 100, len(rows), (4,), FileMetrics(**known))
         ids = frozenset(order.job.lens.schema.by_id)
         return GovernedCopy(key, source, (file,) if rows else (), field_ids=ids, last_column_id=SCORE)
 

@@ -12,7 +12,7 @@ from headgate.model.objects import ObjectRef, ObjectType
 from headgate.model.principals import Identity
 from headgate.planning import PlanRequest
 from headgate.steward import Steward
-from headgate.steward.sights import Sight
+from headgate.steward.reads.table_read import GovernedRead
 from tests.conftest import Api
 from tests.doors.governed import applied
 from tests.doors.iceberg.test_scans_are_planned import enforce, wait_for
@@ -48,15 +48,15 @@ def paper(api: Api, people: People, steward: Steward, tmp_path: Path) -> Paper:
     paper = Paper(tmp_path / "forged" / "p", snapshots)
     paper.register(api)
     give(api, "ann", "reader", securable("catalog", "cat", "use_catalog", "use_schema", "select_table"))
-    steward.reads.patience = 0
+    steward.waiting.patience = 0
     return paper
 
 
-def sight(steward: Steward) -> Sight:
+def read_of(steward: Steward) -> GovernedRead:
     authority = steward.kernel.authority()
     node = authority.find(ObjectRef.parse("lake", ObjectType.TABLE, "cat.s.p"))
     assert node is not None
-    found = steward.sights.as_seen_by(authority, node, ANN)
+    found = steward.reads.as_seen_by(authority, node, ANN)
     assert found is not None
     return found
 
@@ -112,7 +112,7 @@ def test_a_plan_over_some_copies_is_the_plan_over_all(
         planned = api("ann", "POST", f"{TABLE}/plan", {"snapshot-id": snapshot}).json()
         while polled_status(api, planned) == "submitted":
             paper.copy_all(steward)
-    view = sight(steward)
+    view = read_of(steward)
     assert all(steward.governed.is_ready(view, snapshot) for snapshot in (1, 2, 3))
     shown = steward.governed.withheld(view, ANN).metadata
     left_out = 0

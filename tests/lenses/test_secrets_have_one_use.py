@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from headgate.language.masks.mask import bind_mask, parse_mask
+from headgate.language.masks.other_rows import noisy_value
 from headgate.model.objects import ObjectRef, ObjectType
 from headgate.model.principals import Identity
-from headgate.pipelines.other_rows import noisy_value
 from headgate.steward import Steward
-from headgate.steward.sights import Sight
+from headgate.steward.reads.table_read import GovernedRead
 from tests.conftest import Api
 from tests.doors.governed import applied
 from tests.doors.iceberg.conftest import ICE, Register
@@ -22,7 +22,7 @@ TABLE = f"{ICE}/namespaces/s/tables/t"
 
 @pytest.fixture(autouse=True)
 def readable(api: Api, register: Register, steward: Steward) -> None:
-    steward.reads.patience = 0.05
+    steward.waiting.patience = 0.05
     register()
     for user in ("ann", "bob"):
         give(
@@ -33,11 +33,11 @@ def readable(api: Api, register: Register, steward: Steward) -> None:
         )
 
 
-def sight_of(steward: Steward, user: str = "ann", purpose: str | None = None) -> Sight:
+def read_of(steward: Steward, user: str = "ann", purpose: str | None = None) -> GovernedRead:
     authority = steward.kernel.authority()
     node = authority.find(ObjectRef.parse("lake", ObjectType.TABLE, "cat.s.t"))
     assert node is not None
-    found = steward.workshop.sights.as_seen_by(authority, node, Identity(user, purpose=purpose))
+    found = steward.reads.as_seen_by(authority, node, Identity(user, purpose=purpose))
     assert found is not None
     return found
 
@@ -48,12 +48,12 @@ def test_averaging_noise_over_purposes_gains_nothing(api: Api, steward: Steward)
         "policy: noise\non: lake\nto: [everyone]\nmask: {id: 'noisy(id, 100)'}\n---\n"
         "policy: by-purpose\non: lake\nto: [everyone]\nrows: name <> context.purpose\n",
     )
-    sights = [sight_of(steward, purpose=f"purpose-{n}") for n in range(16)]
-    assert len({sight.view for sight in sights}) == 16, "every purpose is a lens of its own"
-    schema = sights[0].seen.shape.schema
+    reads = [read_of(steward, purpose=f"purpose-{n}") for n in range(16)]
+    assert len({read.copy_id for read in reads}) == 16, "every purpose is a lens of its own"
+    schema = reads[0].shape.schema
     mask = bind_mask(parse_mask("noisy(id, 100)"), schema, schema.named("id").field.id)  # type: ignore[union-attr]
     for value in range(20):
-        drawn = [noisy_value(mask, value, sight.sql.secrets["_headgate_noise"]) for sight in sights]
+        drawn = [noisy_value(mask, value, read.rendered.secrets["_headgate_noise"]) for read in reads]
         assert statistics.pstdev(drawn) == 0
 
 
@@ -66,7 +66,7 @@ def test_every_use_has_a_secret_of_its_own(api: Api, steward: Steward) -> None:
     )
     found = {}
     for user in ("ann", "bob"):
-        sql = sight_of(steward, user).sql
+        sql = read_of(steward, user).rendered
         found[user] = {**sql.secrets, "order": sql.order}
     ann, bob = found["ann"], found["bob"]
     assert len(set(ann.values())) == 3
@@ -82,7 +82,7 @@ def test_no_name_of_a_view_confirms_a_guess(api: Api, steward: Steward) -> None:
     copy_all(steward)
     loaded = api("ann", "GET", TABLE)
     assert loaded.status_code == 200
-    plain = sight_of(steward).seen.lens.id
+    plain = read_of(steward).lens.id
     answers = [
         loaded.text,
         api("ann", "POST", f"{TABLE}/plan", {}).text,
@@ -97,6 +97,6 @@ def test_no_name_of_a_view_confirms_a_guess(api: Api, steward: Steward) -> None:
     assert len(answers) > 6
     assert not [answer for answer in answers if plain[:12] in answer]
     # Whoever sees the same still shares it.
-    assert sight_of(steward, "bob").view == sight_of(steward).view
+    assert read_of(steward, "bob").copy_id == read_of(steward).copy_id
     (view,) = done(api("admin", "GET", "/api/headgate/lenses?metalake=lake"))["views"]
-    assert view["view"] == sight_of(steward).view
+    assert view["view"] == read_of(steward).copy_id

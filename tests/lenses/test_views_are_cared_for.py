@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from headgate.steward import Steward, collecting
+from headgate.steward import Steward
+from headgate.steward.reads.copies import collecting
 from headgate.store import ledger, plans
 from headgate.store.database import now
 from tests.conftest import Api
@@ -27,7 +28,7 @@ OTHER = "policy: hide\non: lake\nto: [user:ann]\nhide: [id]\n"
 @pytest.fixture(autouse=True)
 def seen_in_part(api: Api, register: Register, steward: Steward) -> None:
     """ann may read s.t, of which she sees a part; her view is ready."""
-    steward.reads.patience = 0.05
+    steward.waiting.patience = 0.05
     register()
     give(api, "ann", "reader", securable("catalog", "cat", "use_catalog", "use_schema", "select_table"))
     applied(api, HIDE)
@@ -93,7 +94,7 @@ def test_a_commit_makes_the_views_ready_that_were_used_lately(api: Api, steward:
     commit = {"requirements": [], "updates": [{"action": "set-properties", "updates": {"a": "b"}}]}
     used = ledger.views(steward.kernel.store)[0].used_at
     assert api("admin", "POST", TABLE, commit).status_code == 200
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 180
     while len([p for p in files_of(steward) if p.name.endswith(".metadata.json")]) <= documents:
         assert time.monotonic() < deadline, "the governed document of the new table document is made ahead"
         time.sleep(0.05)

@@ -13,7 +13,6 @@ from pathlib import Path
 import boto3
 import httpx
 import pytest
-from moto.server import ThreadedMotoServer
 
 from tests.maven import jars
 from tests.peers import Missing, lacking
@@ -74,6 +73,9 @@ def nessie() -> Iterator[dict[str, str]]:
 @contextmanager
 def _storage() -> Iterator[dict[str, str]]:
     """An S3 with an empty bucket, in a catalog's words."""
+    # Every test imports this module and few need a server of moto's.
+    from moto.server import ThreadedMotoServer
+
     port = free_port()
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=port, verbose=False)
     server.start()

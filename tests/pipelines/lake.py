@@ -17,17 +17,17 @@ from headgate.language.bind import bind
 from headgate.language.errors import LoweringError
 from headgate.language.evaluate import keeps
 from headgate.language.lower import iceberg
-from headgate.language.masks.mask import Mask, bind_mask, parse_mask
+from headgate.language.masks.mask import ColumnMask, bind_mask, parse_mask
+from headgate.language.masks.other_rows import noisy_value
 from headgate.language.masks.python import Secrets, apply
 from headgate.language.parse import parse
 from headgate.lenses.arrangement import arrangement_of, sources_of
-from headgate.lenses.copies import GovernedCopy, Source, by_source
+from headgate.lenses.copies import CopySource, GovernedCopy, by_source
 from headgate.lenses.metadata import govern_snapshot, governed_document, write_governed_document
+from headgate.lenses.rendering import RenderedLens, render_lens
 from headgate.model.schema import Field, ListType, MapType, Schema, StructType, Type
 from headgate.pipelines.job import MaterialiseJob
-from headgate.pipelines.lens_sql import LensSql, lens_sql
 from headgate.pipelines.materialise import materialise
-from headgate.pipelines.other_rows import noisy_value
 from headgate.planning import ManifestIndex, PlanRequest, Veil
 from tests.openings import TEMPORARY
 from tests.planning.forge import plan
@@ -50,15 +50,15 @@ class View:
 
     schema: Schema
     shown: Schema
-    masks: tuple[Mask, ...]
+    masks: tuple[ColumnMask, ...]
     rows: Expr
 
     @property
     def hidden(self) -> frozenset[int]:
         return frozenset(self.schema.by_id.keys() - self.shown.by_id.keys())
 
-    def sql(self, secrets: Secrets = SECRETS) -> LensSql:
-        return lens_sql("lens-1", self.schema, self.shown, self.masks, self.rows, secrets)
+    def sql(self, secrets: Secrets = SECRETS) -> RenderedLens:
+        return render_lens("lens-1", self.schema, self.shown, self.masks, self.rows, secrets)
 
 
 def view(
@@ -207,7 +207,7 @@ class Lake:
         return Governed(location, governed, copies, originals, folder, self.spark, lens.schema)
 
 
-def files_of(document: dict[str, Any], snapshot: int, seen: View) -> tuple[list[Source], frozenset[str]]:
+def files_of(document: dict[str, Any], snapshot: int, seen: View) -> tuple[list[CopySource], frozenset[str]]:
     """What must be copied and what conforms as it is."""
     masked = frozenset(m.column.field_id for m in seen.masks)
     try:
@@ -257,7 +257,7 @@ def by_id(schema: Schema, row: dict[str, Any]) -> dict[int, Any]:
     return {f.id: _cell(f.type, row[f.name]) for f in schema.fields}
 
 
-def _masked(row: Any, mask: Mask, ids: tuple[int, ...], everyone: list[dict[int, Any]]) -> Any:
+def _masked(row: Any, mask: ColumnMask, ids: tuple[int, ...], everyone: list[dict[int, Any]]) -> Any:
     if row is None:
         return None
     value = row[ids[0]]

@@ -11,7 +11,7 @@ import pytest
 
 from headgate.language.errors import LoweringError
 from headgate.lenses.arrangement import arrangement_of
-from headgate.lenses.copies import CopyFile, GovernedCopy, Source, SourceFile, copy_key
+from headgate.lenses.copies import CopyFile, CopySource, GovernedCopy, SourceFile, copy_key
 from headgate.model.errors import Conflict, IllegalArgument
 from headgate.model.schema import LONG, Field, Schema
 from headgate.pipelines.errors import JobFailed
@@ -43,8 +43,8 @@ def files_in(copies: list[GovernedCopy]) -> list[CopyFile]:
     return [file for copy in copies for file in copy.files]
 
 
-def one(path: str, *deletes: str) -> Source:
-    return Source((SourceFile(path, deletes),))
+def one(path: str, *deletes: str) -> CopySource:
+    return CopySource((SourceFile(path, deletes),))
 
 
 def local(path: str) -> Path:
@@ -90,8 +90,8 @@ def test_the_key_is_the_file_its_deletes_and_the_lens(lake: Lake) -> None:
     assert copy_key(one("a", "b", "c"), "l") == copy_key(one("a", "c", "b"), "l")
     assert copy_key(one("a", "bc"), "l") != copy_key(one("a", "b", "c"), "l")
     files = (SourceFile("a", ("b",)), SourceFile("c"))
-    assert copy_key(Source(files), "l") == copy_key(Source(files[::-1]), "l")
-    assert copy_key(Source(files), "l") != copy_key(one("a", "b", "c"), "l")
+    assert copy_key(CopySource(files), "l") == copy_key(CopySource(files[::-1]), "l")
+    assert copy_key(CopySource(files), "l") != copy_key(one("a", "b", "c"), "l")
     counted = job_of(lake, table, mask={"mail": "k_anonymous(mail, 2)"})
     assert counted.key(source) != replace(counted, snapshot_id=1).key(source)
 

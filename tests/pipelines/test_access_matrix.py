@@ -13,16 +13,27 @@ from headgate.model.errors import Unsupported
 from headgate.model.objects import SCHEMA_SEPARATOR, ObjectType
 from headgate.model.privileges import Condition
 from headgate.pipelines.access_matrix import AccessMatrix
-from headgate.sync import at_scale
-from headgate.sync.at_scale import on_spark
-from headgate.sync.canonical import vocabulary
-from headgate.sync.capabilities import CANONICAL, Semantics
-from headgate.sync.connectors import all_capabilities
-from headgate.sync.diff import diff
-from headgate.sync.effective import Effective, effective
-from headgate.sync.facts import Fact, Facts, Grant, Kind, Known, Member, Owner, Present, Principal, Securable
-from headgate.sync.plan import shifts
-from headgate.sync.relations import Relations, object_key
+from headgate.sync.access.capabilities import CANONICAL, Semantics
+from headgate.sync.access.effective import Effective, effective
+from headgate.sync.access.relations import Relations, object_key
+from headgate.sync.comparing import at_scale
+from headgate.sync.comparing.at_scale import on_spark
+from headgate.sync.comparing.diff import diff
+from headgate.sync.pushing.shifts import shifts
+from headgate.sync.registry import all_capabilities
+from headgate.sync.snapshots.facts import (
+    Fact,
+    Facts,
+    GrantFact,
+    Kind,
+    Known,
+    MemberFact,
+    OwnerFact,
+    Present,
+    Principal,
+    Securable,
+)
+from headgate.sync.translating.canonical import vocabulary
 
 pytestmark = [
     pytest.mark.spark,
@@ -72,12 +83,12 @@ def policies(draw: st.DrawFn, semantics: Semantics) -> Facts:
         uses = [word for word in words if semantics.given(object.type, word) & {"catalog.use", "schema.use"}]
         word = draw(st.one_of(st.sampled_from([*words, "no such word"]), st.sampled_from(uses or words)))
         denied = draw(st.integers(0, 5)) == 0
-        grant = Grant(draw(st.sampled_from(holders)), object, word)
+        grant = GrantFact(draw(st.sampled_from(holders)), object, word)
         facts.add(msgspec.structs.replace(grant, decision=Condition.DENY) if denied else grant)
     inside = [(of, who) for of in (*GROUPS, *ROLES) for who in holders if of != who]
-    facts.update(Member(of, who) for of, who in draw(st.sets(st.sampled_from(inside), max_size=9)))
+    facts.update(MemberFact(of, who) for of, who in draw(st.sets(st.sampled_from(inside), max_size=9)))
     for object in draw(st.sets(st.sampled_from(OBJECTS), max_size=3)):
-        facts.add(Owner(object, draw(st.sampled_from(holders))))
+        facts.add(OwnerFact(object, draw(st.sampled_from(holders))))
     return Facts(facts)
 
 
@@ -190,22 +201,25 @@ def test_a_small_lake_by_hand(spark: Any) -> None:
         {
             *map(Present, (SALES, INNER, ORDERS, REFUNDS, VISITS, AMOUNT)),
             *map(Known, (ANN, BOB, CY)),
-            Member(TEAM, ANN),
-            Member(READER, TEAM),
-            Grant(READER, LAKE, "USE_CATALOG"),
-            Grant(READER, SALES, "USE_SCHEMA"),
-            Grant(READER, SALES, "SELECT_TABLE"),
-            Grant(ANN, REFUNDS, "SELECT_TABLE", Condition.DENY),
-            Grant(BOB, LAKE, "USE_CATALOG"),
-            Grant(BOB, ORDERS, "SELECT_TABLE"),
-            Grant(ANN, AMOUNT, "SELECT_TABLE"),
-            Owner(INNER, CY),
+            MemberFact(TEAM, ANN),
+            MemberFact(READER, TEAM),
+            GrantFact(READER, LAKE, "USE_CATALOG"),
+            GrantFact(READER, SALES, "USE_SCHEMA"),
+            GrantFact(READER, SALES, "SELECT_TABLE"),
+            GrantFact(ANN, REFUNDS, "SELECT_TABLE", Condition.DENY),
+            GrantFact(BOB, LAKE, "USE_CATALOG"),
+            GrantFact(BOB, ORDERS, "SELECT_TABLE"),
+            GrantFact(ANN, AMOUNT, "SELECT_TABLE"),
+            OwnerFact(INNER, CY),
         }
     )
     # The denial goes, and Bob takes the role in place of the table; Cy may use the catalog.
     after = before.changed(
-        add={Member(READER, BOB), Grant(CY, LAKE, "USE_CATALOG")},
-        remove={Grant(ANN, REFUNDS, "SELECT_TABLE", Condition.DENY), Grant(BOB, ORDERS, "SELECT_TABLE")},
+        add={MemberFact(READER, BOB), GrantFact(CY, LAKE, "USE_CATALOG")},
+        remove={
+            GrantFact(ANN, REFUNDS, "SELECT_TABLE", Condition.DENY),
+            GrantFact(BOB, ORDERS, "SELECT_TABLE"),
+        },
     )
     relations = Relations((before, CANON), (after, CANON))
     with AccessMatrix(spark, relations.tables) as matrix:
@@ -232,10 +246,15 @@ def test_a_small_lake_by_hand(spark: Any) -> None:
 
 def test_a_difference_is_the_same_by_either_judge(spark: Any) -> None:
     source = Facts(
-        {Known(ANN), Grant(ANN, LAKE, "USE_CATALOG"), Grant(ANN, SALES, "USE_SCHEMA"), Owner(ORDERS, BOB)}
+        {
+            Known(ANN),
+            GrantFact(ANN, LAKE, "USE_CATALOG"),
+            GrantFact(ANN, SALES, "USE_SCHEMA"),
+            OwnerFact(ORDERS, BOB),
+        }
     )
     target = source.changed(
-        add={Grant(ANN, SALES, "MODIFY_TABLE"), Present(REFUNDS)}, remove={Owner(ORDERS, BOB)}
+        add={GrantFact(ANN, SALES, "MODIFY_TABLE"), Present(REFUNDS)}, remove={OwnerFact(ORDERS, BOB)}
     )
     assert diff(source, target, CANON.natives, judge=on_spark(spark)) == diff(source, target, CANON.natives)
 
@@ -246,9 +265,9 @@ def test_what_is_too_much_to_list_is_refused_with_its_size(
     monkeypatch.setattr(at_scale, "MOST", 2)
     source = Facts(
         {
-            Grant(ANN, LAKE, "USE_CATALOG"),
-            Grant(ANN, LAKE, "USE_SCHEMA"),
-            Grant(ANN, SALES, "MODIFY_TABLE"),
+            GrantFact(ANN, LAKE, "USE_CATALOG"),
+            GrantFact(ANN, LAKE, "USE_SCHEMA"),
+            GrantFact(ANN, SALES, "MODIFY_TABLE"),
             Present(ORDERS),
         }
     )

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from headgate.language.errors import LoweringError
-from headgate.language.masks.mask import Mask, bind_mask, parse_mask
+from headgate.language.masks.mask import ColumnMask, bind_mask, parse_mask
+from headgate.language.masks.other_rows import noisy_value
 from headgate.model.schema import DOUBLE, INT, LONG, DecimalType, Field, Schema
-from headgate.pipelines.other_rows import noisy_value
 from tests.pipelines.lake import Lake, expected, view
 from tests.pipelines.people import insert
 
@@ -82,7 +82,7 @@ def test_noise_in_spark_is_that_of_the_reference_to_the_bit(lake: Lake) -> None:
     assert governed.in_pyiceberg() == want
 
 
-def mask_of(source: str, type_: Any = INT, field_id: int = 1) -> Mask:
+def mask_of(source: str, type_: Any = INT, field_id: int = 1) -> ColumnMask:
     return bind_mask(parse_mask(source), Schema((Field(field_id, "c", type_),)), field_id)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from headgate.pipelines.reconcile import Evidence, Loss, Outcome, Terms, gather, reconcile
+from headgate.pipelines.reconcile import Evidence, LostAccess, Reconciliation, Terms, gather, reconcile
 from headgate.pipelines.reconcile.access_logs import read_logs
 from headgate.planning.fingerprints import fingerprints
 from headgate.vending.credentials import StorageCredential
@@ -20,7 +20,6 @@ from tests.pipelines.golden_logs import minio_line, s3_line
 pytestmark = [
     pytest.mark.spark,
     pytest.mark.slow,
-    pytest.mark.timeout(600),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
@@ -59,7 +58,7 @@ EVENTS = [
     event("idle", 0.1, "read_table", files=3),
     event("talker", 30, report="scan-report", told={"snapshot": 1}),
 ]
-LOSSES = [Loss("ann", "c.s.t", at(60), at(80))]
+LOSSES = [LostAccess("ann", "c.s.t", at(60), at(80))]
 
 
 def evidence(*more: dict[str, Any], users: Sequence[str] = ("mute",)) -> Evidence:
@@ -119,7 +118,7 @@ EXPECTED = {
 
 def compared(
     spark: Any, tmp_path: Path, lines: Sequence[str], known: Evidence | None = None, **more: Any
-) -> Outcome:
+) -> Reconciliation:
     folder = tmp_path / "logs"
     folder.mkdir(exist_ok=True)
     with gzip.open(folder / "day.gz", "wt") as log:
@@ -130,7 +129,7 @@ def compared(
     return reconcile(spark, known or evidence(), TERMS, logs=[f"file://{folder}"], **asked)
 
 
-def found(outcome: Outcome) -> set[tuple[Any, ...]]:
+def found(outcome: Reconciliation) -> set[tuple[Any, ...]]:
     return {(f.kind, f.user, f.object, f.file, f.reads) for f in outcome.findings(1000)}
 
 

@@ -34,7 +34,7 @@ from pyiceberg.utils.truncate import truncate_upper_bound_text_string
 
 from headgate import planning
 from headgate.planning import ManifestIndex, Plan, PlanRequest, Within
-from headgate.planning.segment import Segment
+from headgate.planning.indexing.segment import Segment
 
 DATA, POSITION_DELETES, EQUALITY_DELETES = 0, 1, 2
 EXISTING, ADDED, DELETED = 0, 1, 2

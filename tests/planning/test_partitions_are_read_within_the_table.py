@@ -24,8 +24,9 @@ from pyiceberg.types import (
     TimestamptzType,
 )
 
-from headgate.planning import ForeignFileError, Within, partitions
-from headgate.planning.reader import ManifestReader
+from headgate.planning import ForeignFileError, Within
+from headgate.planning.manifests import partitions
+from headgate.planning.manifests.reader import ManifestReader
 from tests.planning.forge import Forge, ForgedFile, ForgedManifest, ForgedSnapshot, simple_schema
 
 SRC = Path(__file__).parents[2] / "src" / "headgate"
@@ -114,16 +115,16 @@ def test_no_other_code_opens_manifests_or_files() -> None:
     """`snapshot.manifests(io)` of pyiceberg follows any path; so would a file system of one's own."""
     ways = {
         r"\.manifests\(": {
-            "planning/index.py",
-            "planning/partitions.py",
+            "planning/indexing/index.py",
+            "planning/manifests/partitions.py",
             "planning/plan.py",
-            "steward/collecting.py",
+            "steward/reads/copies/collecting.py",
             "lenses/entries.py",
         },
         r"fetch_manifest_entry|load_file_io|\.inspect\b|StaticTable": set(),
         r"\bnew_input\(|\bnew_output\(": {
             "catalogs/iceberg/storage.py",
-            "planning/reader.py",
+            "planning/manifests/reader.py",
             "lenses/memory.py",  # opens nothing but what was written to it
         },
         r"PyArrowFileIO|fs_by_scheme|pyarrow\.fs|fsspec|s3fs\.": {

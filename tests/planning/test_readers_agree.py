@@ -18,10 +18,10 @@ from pyiceberg.schema import Schema
 from pyiceberg.types import LongType, StringType
 
 from headgate.planning import CorruptManifestError, ManifestIndex, PlanRequest
-from headgate.planning.avrofile import AvroFile, parse_avro_file
-from headgate.planning.layout import UnfitError, compile_layout
-from headgate.planning.manifest import decode_compiled, decode_manifest, decode_plain
-from headgate.planning.segment import ManifestFile, Segment, build_segment
+from headgate.planning.indexing.segment import ManifestFile, Segment, build_segment
+from headgate.planning.manifests.avrofile import AvroFile, parse_avro_file
+from headgate.planning.manifests.layout import UnfitError, compile_layout
+from headgate.planning.manifests.manifest import decode_compiled, decode_manifest, decode_plain
 from tests.planning.forge import Forge, ForgedFile, ForgedManifest, ForgedSnapshot, plan, simple_schema
 from tests.planning.strategies import SMALL, RandomTable, tables
 
@@ -180,6 +180,6 @@ def test_a_damaged_file_is_known_to_the_server_and_named_to_nobody(data: st.Data
 
 def test_large_manifests_take_the_compiled_reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     avro = read(one_manifest(tmp_path, files=3))
-    monkeypatch.setattr("headgate.planning.manifest.SMALL_MANIFEST", 2)
-    monkeypatch.setattr("headgate.planning.manifest.decode_plain", None)
+    monkeypatch.setattr("headgate.planning.manifests.manifest.SMALL_MANIFEST", 2)
+    monkeypatch.setattr("headgate.planning.manifests.manifest.decode_plain", None)
     assert decode_manifest(avro).count == 3

@@ -25,7 +25,7 @@ from pyiceberg.types import (
 )
 
 from headgate.planning import ManifestIndex, Plan, PlanRequest, Veil
-from headgate.planning.residual import LONGEST
+from headgate.planning.filters.residual import LONGEST
 from tests.planning.forge import Forge, ForgedFile, ForgedManifest, ForgedSnapshot, plan, simple_schema
 from tests.planning.strategies import SMALL, RandomFilter, RandomTable, filters, tables
 from tests.planning.test_plans_miss_no_file import forged, matching_rows
@@ -256,6 +256,6 @@ def test_a_scan_without_a_filter_evaluates_nothing(tmp_path: Path, monkeypatch: 
     def never(*_: Any) -> Any:
         raise AssertionError("a residual was looked for")
 
-    monkeypatch.setattr("headgate.planning.residual.Residuals._chosen", never)
+    monkeypatch.setattr("headgate.planning.filters.residual.Residuals._chosen", never)
     made = planned(tmp_path, IDENTITY, [("EU",), (None,)], PlanRequest())
     assert residuals(made) == {"s3://lake/0": True, "s3://lake/1": True}

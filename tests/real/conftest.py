@@ -6,23 +6,9 @@ from typing import Any
 
 import pytest
 
-from tests.environments import duckdb_python, gravitino_python, s3fs_python
-from tests.nessie.server import nessie
-from tests.postgres import postgres_server, postgres_url, store_url
 from tests.real.iceberg_lake import IcebergLake, iceberg_lake
 from tests.real.server import running
 from tests.real.spark_client import SparkClient
-
-__all__ = [
-    "duckdb_python",
-    "gravitino_python",
-    "nessie",
-    "postgres_server",
-    "postgres_url",
-    "s3fs_python",
-    "server",
-    "store_url",
-]
 
 
 @pytest.fixture

@@ -72,7 +72,7 @@ def fixture_server(folder: Path) -> Iterator[str]:
 
 
 def _wait(url: str, process: "subprocess.Popen[bytes]", log: Path) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 180
     while time.monotonic() < deadline and process.poll() is None:
         try:
             if httpx.get(f"{url}/v1/config", timeout=5).status_code == 200:

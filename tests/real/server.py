@@ -44,7 +44,7 @@ class RunningServer:
         self.client.base_url = httpx.URL(self.url)
 
     def _wait(self) -> str:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 180
         while time.monotonic() < deadline:
             found = re.search(r"listens on (\S+)", self.out.read_text())
             if found is not None:
@@ -79,7 +79,7 @@ class RunningServer:
         """Ask it to stop and wait; the exit code."""
         self.client.close()
         self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(timeout=60)
+        return self.process.wait(timeout=180)
 
     def kill(self) -> None:
         """End it and all its processes at once, as a power cut would."""
@@ -107,7 +107,7 @@ class Result(NamedTuple):
     stderr: str
 
 
-def headgate(*args: str, patience: float = 120, **env: str) -> Result:
+def headgate(*args: str, patience: float = 300, **env: str) -> Result:
     """Run a command in a process of its own, as a user would."""
     ran = subprocess.run(
         [*COMMAND, *args],

@@ -10,7 +10,6 @@ MARKS = [
     pytest.mark.real,
     pytest.mark.spark,
     pytest.mark.slow,
-    pytest.mark.timeout(600),
     # py4j leaves its sockets to the garbage collector.
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),

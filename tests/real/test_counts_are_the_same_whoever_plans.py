@@ -25,7 +25,7 @@ from tests.real.iceberg_clients import pyiceberg
 from tests.real.iceberg_lake import IcebergLake
 from tests.real.spark_client import SparkClient
 
-pytestmark = [pytest.mark.real, pytest.mark.timeout(900)]
+pytestmark = pytest.mark.real
 
 SCHEMA = simple_schema(
     ("id", IntegerType()), ("region", StringType()), ("at", TimestampType()), ("share", DoubleType())

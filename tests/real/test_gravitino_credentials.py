@@ -8,13 +8,11 @@ from pathlib import Path
 import pytest
 from botocore.exceptions import ClientError
 
-from tests.minio import PATIENCE, Minio, minio
+from tests.minio import Minio
 from tests.openings import LOOPBACK
 from tests.real.server import running
 
-__all__ = ["minio"]
-
-pytestmark = [pytest.mark.real, pytest.mark.slow, pytest.mark.timeout(PATIENCE)]
+pytestmark = [pytest.mark.real, pytest.mark.slow]
 
 
 def test_the_client_reaches_its_fileset_with_what_it_is_given(

@@ -16,7 +16,7 @@ from tests.planning.forge import simple_schema
 from tests.real.iceberg_clients import duckdb, pyiceberg
 from tests.real.iceberg_lake import IcebergLake
 
-pytestmark = [pytest.mark.real, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.real
 
 
 @pytest.fixture(scope="module")

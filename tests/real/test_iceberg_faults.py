@@ -10,7 +10,7 @@ import pytest
 
 from tests.real.iceberg_lake import IcebergLake, iceberg_lake
 
-pytestmark = [pytest.mark.real, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.real
 
 SCHEMA = {"type": "struct", "fields": [{"id": 1, "name": "id", "type": "long", "required": False}]}
 TABLE = "/namespaces/s/tables/t"

@@ -34,7 +34,7 @@ def test_every_acknowledged_write_is_there_after_a_kill(tmp_path: Path, store_ur
     threads = [threading.Thread(target=writer, args=(number,)) for number in range(4)]
     for thread in threads:
         thread.start()
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 180
     while len(acknowledged) < 60 and time.monotonic() < deadline:
         time.sleep(0.01)
     server.kill()

@@ -12,13 +12,11 @@ from pyiceberg.schema import Schema
 from pyiceberg.transforms import IdentityTransform
 from pyiceberg.types import LongType, NestedField, StringType
 
-from tests.minio import PATIENCE, Minio, minio
+from tests.minio import Minio
 from tests.real.iceberg_lake import IcebergLake, iceberg_lake
 from tests.real.server import headgate
 
-__all__ = ["minio"]
-
-pytestmark = [pytest.mark.real, pytest.mark.spark, pytest.mark.timeout(PATIENCE)]
+pytestmark = [pytest.mark.real, pytest.mark.spark]
 
 API = "/api/metalakes/lake"
 POLICIES = """\

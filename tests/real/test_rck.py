@@ -14,7 +14,6 @@ AT_LEAST = 144
 """What the reference server itself passes; the rest is aborted by assumptions about the catalog or skipped."""
 
 
-@pytest.mark.timeout(900)
 def test_the_compatibility_kit_passes(tmp_path: Path) -> None:
     # The kit asks for tables at places of its own choosing under /tmp, so the catalog allows them.
     properties = {"allowed-locations": "/tmp"}

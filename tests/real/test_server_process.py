@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from tests.peers import lacking
-from tests.real.server import headgate, running
+from tests.real.server import RunningServer, headgate, running
 
 pytestmark = pytest.mark.real
 
@@ -102,7 +102,7 @@ def test_a_client_that_offers_another_protocol_is_answered_in_this_one(tmp_path:
 
 
 def test_a_server_loads_what_is_large_only_when_it_is_needed() -> None:
-    asked = "import sys, headgate.cli.process, headgate.doors.app; print(*sys.modules)"
+    asked = "import sys, headgate.cli.operations.process, headgate.doors.app; print(*sys.modules)"
     ran = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
     # pandas is not among them: PyArrow loads it wherever it is installed, which for a server it need not be.
     assert {"psycopg", "pymysql", "jwt", "numba", "pyspark"}.isdisjoint(ran.stdout.split())
@@ -117,6 +117,14 @@ def test_a_port_that_is_taken_is_said_plainly(tmp_path: Path) -> None:
     assert "Traceback" not in refused.stderr
 
 
+def takes_more(server: RunningServer) -> bool:
+    try:
+        httpx.get(server.url + "/health/live", timeout=5)
+    except httpx.HTTPError:
+        return False
+    return True
+
+
 def test_requests_under_way_are_finished_before_the_server_stops(tmp_path: Path) -> None:
     with running(tmp_path, "--dev") as server:
         port = int(server.url.rpartition(":")[2])
@@ -124,15 +132,15 @@ def test_requests_under_way_are_finished_before_the_server_stops(tmp_path: Path)
         with socket.create_connection(("127.0.0.1", port)) as slow:
             slow.sendall(
                 b"POST /api/metalakes HTTP/1.1\r\nHost: localhost\r\nAuthorization: Basic YWRtaW46\r\n"
-                b"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body)
+                b"Content-Type: application/json\r\nContent-Length: %d\r\n"
+                b"Expect: 100-continue\r\n\r\n" % len(body)
             )
-            time.sleep(0.5)
+            assert b"100" in slow.recv(65536), "the request is under way when it waits for its body"
             stopping = threading.Thread(target=server.stop)
             stopping.start()
-            time.sleep(1)
+            while takes_more(server):
+                assert server.process.poll() is None
             assert server.process.poll() is None
-            with pytest.raises(httpx.HTTPError):
-                httpx.get(server.url + "/health/live", timeout=5)
             slow.sendall(body)
             answer = slow.recv(65536)
             stopping.join()

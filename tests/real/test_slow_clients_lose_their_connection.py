@@ -17,8 +17,10 @@ from tests.real.server import COMMAND, RunningServer, running
 pytestmark = pytest.mark.real
 
 POST = b"POST /api/metalakes HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-SLACK = 6.0
+SLACK = 60.0
 """Seconds that a busy machine may be late."""
+LONGER = 6.0
+"""Seconds by which a steady client outlasts what is allowed to a slow one."""
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +67,7 @@ def test_a_crowd_of_slow_connections_keeps_nobody_out_and_ends(server: RunningSe
                     ]
                 )
             for _ in range(5):
-                assert httpx.get(server.url + "/health/live", timeout=10).status_code == 200
+                assert httpx.get(server.url + "/health/live", timeout=60).status_code == 200
             assert open_after(slow, max(HEAD, BODY) + SLACK) == 0
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
@@ -99,7 +101,8 @@ def test_a_body_that_comes_drop_by_drop_ends_and_a_steady_one_does_not(server: R
         # Faster than it must be, for longer than a slow one may take.
         part = b"10000\r\n" + b" " * 0x10000 + b"\r\n"
         ended: float | None = None
-        while time.monotonic() - began < BODY + SLACK:
+        while (gone := time.monotonic() - began) < BODY + LONGER or ended is None:
+            assert gone < BODY + SLACK, "the slow one is still open"
             steady.sendall(part)
             if ended is None:
                 try:
@@ -108,7 +111,6 @@ def test_a_body_that_comes_drop_by_drop_ends_and_a_steady_one_does_not(server: R
                 except OSError:
                     ended = time.monotonic() - began
             time.sleep(0.5)
-        assert ended is not None, "the slow one is still open"
         steady.setblocking(True)
         steady.sendall(b'10\r\n{"name":"steady"\r\n1\r\n}\r\n0\r\n\r\n')
         assert steady.recv(65536).startswith(b"HTTP/1.1 200")
@@ -150,8 +152,11 @@ def test_more_connections_than_a_process_takes_push_out_the_idle(tmp_path: Path)
     with running(tmp_path, "--dev", "--no-worker", command=few) as server, ExitStack() as stack:
         crowd = [stack.enter_context(connect(server)) for _ in range(min(400, MOST))]
         for _ in range(5):
-            assert httpx.get(server.url + "/health/ready", timeout=10).status_code == 200
-        assert 0 < open_after(crowd, 2) <= 128
+            assert httpx.get(server.url + "/health/ready", timeout=60).status_code == 200
+        until = time.monotonic() + SLACK
+        while (kept := open_after(crowd, 2)) > 128:
+            assert time.monotonic() < until, kept
+        assert kept > 0
         assert "too many connections" in server.log.read_text()
 
 

@@ -13,13 +13,11 @@ import pytest
 from botocore.exceptions import ClientError
 from pyiceberg.catalog.rest import RestCatalog
 
-from tests.minio import PATIENCE, Minio, minio
+from tests.minio import Minio
 from tests.real.iceberg_clients import duckdb, keyless
 from tests.real.iceberg_lake import IcebergLake, iceberg_lake
 
-__all__ = ["minio"]
-
-pytestmark = [pytest.mark.real, pytest.mark.timeout(PATIENCE)]
+pytestmark = pytest.mark.real
 
 
 @pytest.fixture(scope="module")

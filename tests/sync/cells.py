@@ -9,8 +9,8 @@ from headgate.language.evaluate import by_field_id, keeps
 from headgate.language.masks.mask import bind_mask, parse_mask
 from headgate.language.masks.python import apply
 from headgate.language.parse import parse
-from headgate.sync.dialects import OWN, schema_of
-from headgate.sync.facts import Mask, RowFilter, Securable
+from headgate.sync.snapshots.facts import Mask, RowFilter, Securable
+from headgate.sync.translating.dialects import OWN, schema_of
 
 Row = dict[str, Any]
 ROWS: list[Row] = [

@@ -3,14 +3,14 @@
 from typing import Any
 
 from headgate.model.objects import ObjectType
-from headgate.sync.connectors.aws import Aws
-from headgate.sync.connectors.bigquery import BigQueryConnector
-from headgate.sync.connectors.lakeformation import LakeFormationConnector
-from headgate.sync.connectors.pacing import Pacing
-from headgate.sync.connectors.polaris import PolarisConnector
-from headgate.sync.connectors.unity import UnityConnector
-from headgate.sync.facts import Principal, Securable
-from headgate.sync.names import PrincipalMap
+from headgate.sync.connectors.bigquery.connector import BigQueryConnector
+from headgate.sync.connectors.lakeformation.connector import LakeFormationConnector
+from headgate.sync.connectors.polaris.connector import PolarisConnector
+from headgate.sync.connectors.unity.connector import UnityConnector
+from headgate.sync.snapshots.facts import Principal, Securable
+from headgate.sync.snapshots.names import PrincipalMap
+from headgate.sync.transport.aws import Aws
+from headgate.sync.transport.pacing import Pacing
 from tests.sync import lakeformation_server
 from tests.sync.bigquery_server import BigQueryServer
 from tests.sync.cells import Row, through_sql

@@ -6,19 +6,14 @@ from pathlib import Path
 import pytest
 
 from headgate.store import Store
-from headgate.sync.connectors.hive import Authorizer
-from headgate.sync.journal import Journal
-from tests.hive.server import hive_metastore, hive_metastore_four
-from tests.mariadb import mariadb_server
-from tests.mysql.server import mysql_server
+from headgate.sync.connectors.hive.authorizers import Authorizer
+from headgate.sync.pushing.journal import Journal
 from tests.peers import Missing, lacking
-from tests.postgres import new_database, postgres_server
+from tests.postgres import new_database
 from tests.sync.cloud_stands import BigQueryStand, LakeFormationStand, PolarisStand, UnityStand
 from tests.sync.hive_stand import HiveStand
 from tests.sync.ranger_stand import RangerStand
 from tests.sync.stands import GravitinoStand, HeadgateStand, MariaDBStand, MySQLStand, PostgresStand, Stand
-
-__all__ = ["hive_metastore", "hive_metastore_four", "mariadb_server", "mysql_server", "postgres_server"]
 
 CLOUDS: dict[str, Callable[[], Stand]] = {
     "lakeformation": LakeFormationStand,
@@ -94,8 +89,9 @@ def stand(request: pytest.FixtureRequest, stand_of: Callable[[str], Stand]) -> S
 
 
 @pytest.fixture
-def journal(tmp_path: Path) -> Iterator[Journal]:
-    store = Store(f"sqlite:///{tmp_path}/journal.db")
-    store.prepare()
+def journal(tmp_path: Path, empty_store: bytes) -> Iterator[Journal]:
+    file = tmp_path / "journal.db"
+    file.write_bytes(empty_store)
+    store = Store(f"sqlite:///{file}")
     yield Journal(store, "test")
     store.close()

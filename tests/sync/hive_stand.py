@@ -8,9 +8,10 @@ from pymetastore.hive_metastore import ttypes as hive
 from thrift.protocol.TBinaryProtocol import TBinaryProtocol
 from thrift.transport import TSocket, TTransport
 
-from headgate.sync.connectors.hive import Authorizer, HiveConnector
-from headgate.sync.facts import Principal, Securable
-from headgate.sync.names import PrincipalMap
+from headgate.sync.connectors.hive.authorizers import Authorizer
+from headgate.sync.connectors.hive.connector import HiveConnector
+from headgate.sync.snapshots.facts import Principal, Securable
+from headgate.sync.snapshots.names import PrincipalMap
 from tests.sync.stands import Stand
 from tests.sync.worlds import GROUPS, SCHEMAS, TABLES, USERS, VIEWS
 

@@ -2,9 +2,9 @@
 
 import httpx
 
-from headgate.sync.connectors.ranger import RangerConnector
-from headgate.sync.facts import Principal, Securable
-from headgate.sync.names import PrincipalMap
+from headgate.sync.connectors.ranger.connector import RangerConnector
+from headgate.sync.snapshots.facts import Principal, Securable
+from headgate.sync.snapshots.names import PrincipalMap
 from tests.ranger.engine import Engine, service_def
 from tests.sync.cells import Row, through_sql
 from tests.sync.ranger_admin import RangerAdmin, Server

@@ -16,9 +16,9 @@ from hypothesis import HealthCheck, Phase, settings
 
 from headgate.decide import Authority, Node, Op, allowed
 from headgate.decide.authority import Caller
-from headgate.decide.lens import lens
-from headgate.decide.shape import Shape
-from headgate.decide.view import seen
+from headgate.decide.policies.lens import lens
+from headgate.decide.policies.shape import Shape
+from headgate.decide.policies.view import seen
 from headgate.doors.authentication import Authentication, SimpleScheme
 from headgate.doors.gravitino import GravitinoDoor
 from headgate.doors.server import Server
@@ -27,13 +27,13 @@ from headgate.model.principals import Identity, PrincipalKind
 from headgate.steward import Steward
 from headgate.store import Store, access, objects
 from headgate.store.snapshot import everything
-from headgate.sync.connectors.gravitino import GravitinoConnector
-from headgate.sync.connectors.headgate import HeadgateConnector
-from headgate.sync.connectors.mariadb import Account, MariaDBConnector
-from headgate.sync.connectors.postgresql import PostgresConnector
+from headgate.sync.connectors.gravitino.connector import GravitinoConnector
+from headgate.sync.connectors.headgate.connector import HeadgateConnector
+from headgate.sync.connectors.mariadb.connector import Account, MariaDBConnector
+from headgate.sync.connectors.postgresql.connector import PostgresConnector
 from headgate.sync.contract import Connector
-from headgate.sync.facts import Principal, Securable
-from headgate.sync.names import PrincipalMap
+from headgate.sync.snapshots.facts import Principal, Securable
+from headgate.sync.snapshots.names import PrincipalMap
 from tests import mariadb
 from tests.sync.cells import ROWS, SCHEMA, Row, through_sql
 from tests.sync.worlds import CATALOG, GROUPS, OBJECTS, SCHEMAS, TABLES, USERS, VIEWS

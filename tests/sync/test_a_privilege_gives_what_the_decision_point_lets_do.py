@@ -4,11 +4,11 @@ import pytest
 
 from headgate.decide import Op
 from headgate.decide.operations import OPERATIONS
-from headgate.decide.requirements import Fact
+from headgate.decide.requirements import CallerFact
 from headgate.decide.verdict import satisfied
 from headgate.model.objects import ObjectType
 from headgate.model.privileges import Privilege
-from headgate.sync.actions import ACTIONS, CANONICAL
+from headgate.sync.access.actions import ACTIONS, CANONICAL
 
 T = ObjectType
 
@@ -56,7 +56,7 @@ OPS: dict[str, Op] = {
 }
 OPS |= {action: Op.GRANT_PRIVILEGE for type in CANONICAL for action in ACTIONS[type] if action.endswith(".manage_grants") and type is not T.METALAKE}  # fmt: skip
 
-ENTERED = int(Fact.MEMBER) | Privilege.USE_CATALOG.bit | Privilege.USE_SCHEMA.bit
+ENTERED = int(CallerFact.MEMBER) | Privilege.USE_CATALOG.bit | Privilege.USE_SCHEMA.bit
 
 
 @pytest.mark.parametrize("action", sorted(OPS))

@@ -6,25 +6,25 @@ import psycopg
 import pytest
 
 from headgate.model.objects import ObjectType
-from headgate.sync.facts import (
+from headgate.sync.pushing.journal import Journal
+from headgate.sync.pushing.results import Change, Mode, Outcome, SyncResult
+from headgate.sync.pushing.run import undo
+from headgate.sync.snapshots.facts import (
     Fact,
     Facts,
-    Grant,
+    GrantFact,
     Kind,
     Known,
-    Member,
-    Owner,
+    MemberFact,
+    OwnerFact,
     Present,
     Principal,
     RowFilter,
     Securable,
 )
-from headgate.sync.journal import Journal
-from headgate.sync.losses import Cause
-from headgate.sync.names import PrincipalMap
-from headgate.sync.results import Change, Mode, Outcome, SyncResult
-from headgate.sync.run import undo
-from headgate.sync.translate import Options
+from headgate.sync.snapshots.names import PrincipalMap
+from headgate.sync.translating.losses import Cause
+from headgate.sync.translating.options import Options
 from tests.sync.stands import PostgresStand, Stand
 from tests.sync.used_postgres import sees
 from tests.sync.worlds import CATALOG, INVENTORY, PEOPLE, SCHEMAS, TABLES, USERS, snapshot
@@ -36,7 +36,7 @@ SMALL = RowFilter(ORDERS, "small", "x = 1", (ANN,))
 
 
 def gates(*holders: Principal) -> list[Fact]:
-    return [Grant(who, CATALOG, word) for who in holders for word in ("USE_CATALOG", "USE_SCHEMA")]
+    return [GrantFact(who, CATALOG, word) for who in holders for word in ("USE_CATALOG", "USE_SCHEMA")]
 
 
 def world(*facts: Fact) -> Facts:
@@ -45,12 +45,12 @@ def world(*facts: Fact) -> Facts:
 
 def by_role(*members: Principal) -> Facts:
     """The members read the orders as readers."""
-    held = [Member(READER, who) for who in members]
-    return world(Known(READER), *gates(READER), Grant(READER, ORDERS, "SELECT_TABLE"), *held)
+    held = [MemberFact(READER, who) for who in members]
+    return world(Known(READER), *gates(READER), GrantFact(READER, ORDERS, "SELECT_TABLE"), *held)
 
 
 def directly(*holders: Principal, table: Securable = ORDERS) -> Facts:
-    return world(*gates(*holders), *(Grant(who, table, "SELECT_TABLE") for who in holders))
+    return world(*gates(*holders), *(GrantFact(who, table, "SELECT_TABLE") for who in holders))
 
 
 @pytest.fixture
@@ -198,8 +198,8 @@ def test_who_passes_row_level_security_gains_nothing_from_a_role(pg: PostgresSta
 def test_two_roles_alike_in_their_first_63_bytes_stay_two(pg: PostgresStand, journal: Journal) -> None:
     one, other = (Principal(Kind.ROLE, "r" * 70 + end) for end in "ab")
     facts = world(
-        *gates(ANN, BOB), Known(one), Known(other), Member(one, ANN), Member(other, BOB),
-        Grant(one, ORDERS, "SELECT_TABLE"), Grant(other, REFUNDS, "SELECT_TABLE"),
+        *gates(ANN, BOB), Known(one), Known(other), MemberFact(one, ANN), MemberFact(other, BOB),
+        GrantFact(one, ORDERS, "SELECT_TABLE"), GrantFact(other, REFUNDS, "SELECT_TABLE"),
     )  # fmt: skip
     result = push(pg, facts, journal)
     assert not [item for item in result.items if item.outcome is Outcome.FAILED]
@@ -209,7 +209,7 @@ def test_two_roles_alike_in_their_first_63_bytes_stay_two(pg: PostgresStand, jou
     assert Cause.NAME in {loss.cause for loss in result.losses}
     long = Principal(Kind.ROLE, "r" * 64)
     assert pg.connector.apply([Change(None, Known(long))])[0].outcome is Outcome.FAILED
-    assert pg.connector.apply([Change(None, Grant(long, ORDERS, "SELECT"))])[0].outcome is Outcome.FAILED
+    assert pg.connector.apply([Change(None, GrantFact(long, ORDERS, "SELECT"))])[0].outcome is Outcome.FAILED
 
 
 def test_a_user_whose_name_is_too_long_is_not_made(pg: PostgresStand, journal: Journal) -> None:
@@ -224,7 +224,7 @@ def test_a_parent_does_not_show_the_rows_of_a_filtered_child(pg: PostgresStand, 
     pg.run("CREATE TABLE sales.everything (x int, y int)")
     pg.run("ALTER TABLE sales.orders INHERIT sales.everything")
     parent = Securable(ObjectType.TABLE, ("lake", "sales", "everything"))
-    facts = directly(ANN).changed([SMALL, Present(parent), Grant(ANN, parent, "SELECT_TABLE")])
+    facts = directly(ANN).changed([SMALL, Present(parent), GrantFact(ANN, parent, "SELECT_TABLE")])
     result = push(pg, facts, journal)
     assert orders(pg, ANN) == ["1"]
     assert orders(pg, ANN, "sales.everything") == []
@@ -246,7 +246,7 @@ def test_partitions_are_read_as_far_as_their_table_is(pg: PostgresStand, journal
     parted = Securable(ObjectType.TABLE, ("lake", "sales", "parted"))
     rule = RowFilter(parted, "small", "x = 1", (ANN,))
     facts = world(*gates(ANN, BOB), Present(parted), rule).changed(
-        Grant(who, SCHEMAS[0], "SELECT_TABLE") for who in (ANN, BOB)
+        GrantFact(who, SCHEMAS[0], "SELECT_TABLE") for who in (ANN, BOB)
     )
     push(pg, facts, journal)
     assert orders(pg, ANN, "sales.parted", "sales.part1") == ["1"]
@@ -284,7 +284,7 @@ def test_a_view_that_the_source_does_not_know_is_granted_to_nobody_who_may_not_r
 ) -> None:
     pg.run("CREATE VIEW sales.theirs AS SELECT x, y FROM h_r.staff")
     pg.run("CREATE MATERIALIZED VIEW sales.kept AS SELECT x, y FROM sales.orders")
-    facts = world(*gates(ANN), Grant(ANN, SCHEMAS[0], "SELECT_VIEW"))
+    facts = world(*gates(ANN), GrantFact(ANN, SCHEMAS[0], "SELECT_VIEW"))
     pg.run("INSERT INTO h_r.staff VALUES (8, 80)")
     try:
         result = push(pg, facts, journal)
@@ -322,7 +322,7 @@ def test_default_privileges_show_nobody_what_comes_later(pg: PostgresStand, jour
 
 
 def test_who_is_filtered_does_not_become_the_owner(pg: PostgresStand, journal: Journal) -> None:
-    facts = directly(ANN).changed([SMALL, Owner(ORDERS, ANN), Owner(REFUNDS, ANN)])
+    facts = directly(ANN).changed([SMALL, OwnerFact(ORDERS, ANN), OwnerFact(REFUNDS, ANN)])
     result = push(pg, facts, journal, Options(owners=True))
     owners = {fact.object for fact in pg.connector.read().facts.owners if fact.principal == pg.own(ANN)}
     assert owners == {REFUNDS}
@@ -379,7 +379,7 @@ def test_functions_are_granted_by_name_and_by_arguments(pg: PostgresStand, journ
     pg.run("REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA sales FROM PUBLIC")
     functions = [Securable(ObjectType.FUNCTION, ("lake", "sales", name)) for name in ("one", "two(a text)")]
     facts = world(*gates(ANN), *map(Present, functions)).changed(
-        Grant(ANN, function, "EXECUTE_FUNCTION") for function in functions
+        GrantFact(ANN, function, "EXECUTE_FUNCTION") for function in functions
     )
     before = pg.connector.read().facts
     result = push(pg, facts, journal)

@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 import pytest
 
-from headgate.sync.facts import Grant, Kind, Known, Member, Principal
-from headgate.sync.journal import Journal
-from headgate.sync.results import Change, Mode
-from headgate.sync.snapshot import ChangeLog, PolicySnapshot, Role, User, UserGroup, instant
+from headgate.sync.pushing.journal import Journal
+from headgate.sync.pushing.results import Change, Mode
+from headgate.sync.snapshots.facts import GrantFact, Kind, Known, MemberFact, Principal
+from headgate.sync.snapshots.snapshot import ChangeLog, PolicySnapshot, SnapshotRole, User, UserGroup, instant
 from tests.sync.ranger_stand import RangerStand
 from tests.sync.stands import GravitinoStand, HeadgateStand, Stand
 from tests.sync.suite.test_pushes_are_safe import ANN, POLICY, READER
@@ -17,7 +17,7 @@ KNOWING = ("headgate", "gravitino", "polaris", "lakeformation")
 UNKNOWING = ("postgresql", "mariadb", "mysql")
 
 
-def entries(told: PolicySnapshot) -> list[User | UserGroup | Role]:
+def entries(told: PolicySnapshot) -> list[User | UserGroup | SnapshotRole]:
     return [*told.users.values(), *told.groups.values(), *told.roles.values()]
 
 
@@ -58,8 +58,8 @@ def test_who_changed_a_role_or_its_holders_last_is_told(
     before = stand.connector.fetch().roles["reader"].change_log
     assert before is not None
     assert (before.created_by, before.last_modified_by) == (actor, None)
-    changes = [Change(None, Grant(READER, TABLES[0], "SELECT_TABLE"))]
-    changes += [Change(None, Member(READER, who)) for who in (ANN, team)]
+    changes = [Change(None, GrantFact(READER, TABLES[0], "SELECT_TABLE"))]
+    changes += [Change(None, MemberFact(READER, who)) for who in (ANN, team)]
     assert {a.outcome for a in stand.connector.apply(changes)} == {"applied"}
     told = stand.connector.fetch()
     for entry in (told.roles["reader"], told.users["ann"], told.groups[team.name]):

@@ -5,8 +5,8 @@ from collections.abc import Callable
 import pytest
 
 from headgate.model.privileges import Condition
-from headgate.sync.facts import Fact, Grant, Kind, Known, Member, Principal, Securable
-from headgate.sync.results import Change, Outcome
+from headgate.sync.pushing.results import Change, Outcome
+from headgate.sync.snapshots.facts import Fact, GrantFact, Kind, Known, MemberFact, Principal, Securable
 from tests.sync.stands import Stand
 from tests.sync.worlds import CATALOG, TABLES, USERS
 
@@ -26,9 +26,9 @@ def facts_for(stand: Stand) -> list[Fact]:
     select, use = ("SELECT", "CONNECT") if there else ("SELECT_TABLE", "USE_CATALOG")
     return [
         *map(Known, roles),
-        *(Grant(role, table, select) for role in roles for table in TABLES[:2]),
-        *(Grant(role, CATALOG, use) for role in roles),
-        *(Member(role, stand.own(user)) for role in roles for user in USERS[:2]),
+        *(GrantFact(role, table, select) for role in roles for table in TABLES[:2]),
+        *(GrantFact(role, CATALOG, use) for role in roles),
+        *(MemberFact(role, stand.own(user)) for role in roles for user in USERS[:2]),
     ]
 
 
@@ -53,9 +53,9 @@ def test_together_is_the_same_as_one_by_one(stand: Stand) -> None:
 
 def test_one_that_fails_spoils_none_of_its_neighbours(stand: Stand) -> None:
     wanted = facts_for(stand)
-    word = next(fact.privilege for fact in wanted if isinstance(fact, Grant))
+    word = next(fact.privilege for fact in wanted if isinstance(fact, GrantFact))
     stranger = Principal(Kind.ROLE, "nobody-made-this")
-    bad = {4: Grant(stand.own(ROLES[0]), NOWHERE, word), 6: Grant(stranger, TABLES[0], word)}
+    bad = {4: GrantFact(stand.own(ROLES[0]), NOWHERE, word), 6: GrantFact(stranger, TABLES[0], word)}
     changes = [Change(None, fact) for fact in wanted]
     for position, fact in bad.items():
         changes.insert(position, Change(None, fact))
@@ -69,12 +69,12 @@ def test_of_two_changes_of_one_grant_the_later_holds(stand_of: Callable[[str], S
     stand = stand_of("headgate")
     role = ROLES[0]
     allow, deny = (
-        Grant(role, TABLES[0], "SELECT_TABLE", decision) for decision in (Condition.ALLOW, Condition.DENY)
+        GrantFact(role, TABLES[0], "SELECT_TABLE", decision) for decision in (Condition.ALLOW, Condition.DENY)
     )
-    other = Grant(role, TABLES[0], "MODIFY_TABLE")
+    other = GrantFact(role, TABLES[0], "MODIFY_TABLE")
     made = [Change(None, Known(role)), Change(None, allow), Change(None, other), Change(allow, deny)]
     stand.connector.apply(made)
     grants = {
-        fact for fact in stand.connector.read().facts if isinstance(fact, Grant) and fact.holder == role
+        fact for fact in stand.connector.read().facts if isinstance(fact, GrantFact) and fact.holder == role
     }
     assert grants == {deny, other}

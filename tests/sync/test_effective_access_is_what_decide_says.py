@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from headgate.sync.connectors.headgate import CAPABILITIES
-from headgate.sync.effective import effective
-from headgate.sync.facts import Facts, Grant, Known, Member, Owner
-from headgate.sync.results import Change, Outcome
+from headgate.sync.access.effective import effective
+from headgate.sync.connectors.headgate.capabilities import CAPABILITIES
+from headgate.sync.pushing.results import Change, Outcome
+from headgate.sync.snapshots.facts import Facts, GrantFact, Known, MemberFact, OwnerFact
 from tests.sync.stands import HeadgateStand, places
 from tests.sync.worlds import USERS, policies
 
@@ -24,7 +24,7 @@ def stand(tmp_path_factory: pytest.TempPathFactory) -> HeadgateStand:
 def test_every_user_object_and_action(stand: HeadgateStand, facts: Facts) -> None:
     stand.empty()
     changes = [Change(None, fact) for fact in facts if isinstance(fact, Known)]
-    changes += [Change(None, fact) for fact in facts if isinstance(fact, Grant | Member | Owner)]
+    changes += [Change(None, fact) for fact in facts if isinstance(fact, GrantFact | MemberFact | OwnerFact)]
     answers = stand.connector.apply(changes)
     cycles = [a for a in answers if a.outcome is not Outcome.APPLIED]
     assert all("contain each other" in answer.detail for answer in cycles)

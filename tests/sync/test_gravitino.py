@@ -9,11 +9,11 @@ import pytest
 from headgate.model.errors import HeadgateError
 from headgate.model.privileges import Condition
 from headgate.store.policies import OWN
-from headgate.sync.connectors.gravitino import GravitinoConnector
-from headgate.sync.facts import Grant, Member, Owner, Securable
-from headgate.sync.journal import Journal
-from headgate.sync.names import PrincipalMap
-from headgate.sync.results import Mode
+from headgate.sync.connectors.gravitino.connector import GravitinoConnector
+from headgate.sync.pushing.journal import Journal
+from headgate.sync.pushing.results import Mode
+from headgate.sync.snapshots.facts import GrantFact, MemberFact, OwnerFact, Securable
+from headgate.sync.snapshots.names import PrincipalMap
 from tests.sync.stands import GravitinoStand, Stand
 from tests.sync.suite.test_pushes_are_safe import ANN, BOB, POLICY
 from tests.sync.worlds import GROUPS, TABLES, snapshot
@@ -90,9 +90,9 @@ def test_a_denial_through_a_group_of_the_identity_provider_is_no_gain(
     gravitino: GravitinoStand, journal: Journal
 ) -> None:
     hands = GROUPS[1]
-    denied = Grant(hands, TABLES[2], "MODIFY_TABLE", Condition.DENY)
+    denied = GrantFact(hands, TABLES[2], "MODIFY_TABLE", Condition.DENY)
     gravitino.members = {BOB: frozenset({hands.name})}
-    facts = POLICY.changed([Member(hands, BOB), denied])
+    facts = POLICY.changed([MemberFact(hands, BOB), denied])
     result = gravitino.connector.push(snapshot(facts), Mode.MERGE, gravitino.names, journal)
     assert result.ok
     assert not result.notes, "who is in the group is the same as in the source"
@@ -101,7 +101,7 @@ def test_a_denial_through_a_group_of_the_identity_provider_is_no_gain(
 
 def test_what_a_disabled_user_owns_is_nobodys_elsewhere(gravitino: GravitinoStand) -> None:
     gravitino.call("PUT", "owners/table/lake.sales.orders", {"name": ANN.name, "type": "user"})
-    assert Owner(TABLES[0], ANN) in gravitino.connector.fetch().facts
+    assert OwnerFact(TABLES[0], ANN) in gravitino.connector.fetch().facts
 
     class Disabling(httpx.BaseTransport):
         """A server on which ann is disabled."""

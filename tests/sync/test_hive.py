@@ -6,13 +6,14 @@ import pytest
 from pymetastore.hive_metastore import ttypes as hive
 
 from headgate.model.errors import ConnectionFailed
-from headgate.sync.connectors.hive import EVERYONE, Authorizer, HiveConnector
-from headgate.sync.connectors.hive_authorizers import TABLE_ACL
-from headgate.sync.facts import Facts, Grant, Kind, Known, Member, Owner, Principal
-from headgate.sync.journal import Journal
-from headgate.sync.results import Change, Mode, Outcome
-from headgate.sync.run import undo
-from headgate.sync.translate import Options
+from headgate.sync.connectors.hive.authorizers import TABLE_ACL, Authorizer
+from headgate.sync.connectors.hive.connector import HiveConnector
+from headgate.sync.connectors.hive.reading import EVERYONE
+from headgate.sync.pushing.journal import Journal
+from headgate.sync.pushing.results import Change, Mode, Outcome
+from headgate.sync.pushing.run import undo
+from headgate.sync.snapshots.facts import Facts, GrantFact, Kind, Known, MemberFact, OwnerFact, Principal
+from headgate.sync.translating.options import Options
 from tests.postgres import free_port
 from tests.sync.hive_stand import HiveStand
 from tests.sync.stands import Stand
@@ -34,7 +35,7 @@ def metastore(stand_of: Callable[[str], Stand]) -> Callable[[Authorizer], HiveSt
     return get
 
 
-def store(stand: HiveStand, grant: Grant, grantor: str = "somebody") -> None:
+def store(stand: HiveStand, grant: GrantFact, grantor: str = "somebody") -> None:
     """A row as another client would write it."""
     kinds = {Kind.USER: 1, Kind.ROLE: 2, Kind.GROUP: 3}
     path = (*grant.object.path[1:], None, None, None)
@@ -51,7 +52,7 @@ def test_every_word_of_table_access_control_is_kept_on_every_level(
 ) -> None:
     stand = metastore(Authorizer.TABLE_ACL)
     said = [
-        Grant(ANN, object, word)
+        GrantFact(ANN, object, word)
         for object in (CATALOG, SCHEMAS[0], TABLES[0], VIEWS[0])
         for word in TABLE_ACL.semantics.natives[object.type]
     ]
@@ -69,11 +70,11 @@ def test_a_word_that_nobody_knows_is_kept_and_never_pushed_on(
     metastore: Callable[[Authorizer], HiveStand],
 ) -> None:
     stand = metastore(Authorizer.SQL_STANDARD)
-    store(stand, Grant(ANN, TABLES[0], "frobnicate"))
-    store(stand, Grant(ANN, TABLES[0], "select"))
+    store(stand, GrantFact(ANN, TABLES[0], "frobnicate"))
+    store(stand, GrantFact(ANN, TABLES[0], "select"))
     assert set(stand.connector.read().facts.grants) == {
-        Grant(ANN, TABLES[0], "FROBNICATE"),
-        Grant(ANN, TABLES[0], "SELECT"),
+        GrantFact(ANN, TABLES[0], "FROBNICATE"),
+        GrantFact(ANN, TABLES[0], "SELECT"),
     }
     found = {grant.privilege for grant in stand.connector.fetch().facts.grants if grant.object == TABLES[0]}
     assert found == {"SELECT_TABLE", "hive:FROBNICATE"}
@@ -82,7 +83,7 @@ def test_a_word_that_nobody_knows_is_kept_and_never_pushed_on(
 def test_a_grant_on_a_database_reaches_its_tables_only_where_the_authorizer_says_so(
     metastore: Callable[[Authorizer], HiveStand],
 ) -> None:
-    grant = Grant(ANN, SCHEMAS[0], "SELECT")
+    grant = GrantFact(ANN, SCHEMAS[0], "SELECT")
     for authorizer, expected in (
         (Authorizer.SQL_STANDARD, {"hive:SELECT"}),
         (Authorizer.LEGACY, {"SELECT_TABLE", "SELECT_VIEW", "USE_SCHEMA"}),
@@ -99,10 +100,10 @@ def test_what_a_group_holds_counts_only_where_the_authorizer_asks_for_groups(
 ) -> None:
     for authorizer in (Authorizer.SQL_STANDARD, Authorizer.LEGACY):
         stand = metastore(authorizer)
-        store(stand, Grant(TEAM, TABLES[0], "SELECT"))
+        store(stand, GrantFact(TEAM, TABLES[0], "SELECT"))
         reading = stand.connector.read()
         counts = authorizer is Authorizer.LEGACY
-        assert (Grant(TEAM, TABLES[0], "SELECT") in reading.facts) is counts
+        assert (GrantFact(TEAM, TABLES[0], "SELECT") in reading.facts) is counts
         assert any("group 'team'" in note for note in reading.notes) is not counts
 
 
@@ -111,11 +112,11 @@ def test_the_role_that_everyone_has_is_a_group_of_everyone(
 ) -> None:
     stand = metastore(Authorizer.SQL_STANDARD)
     public = Principal(Kind.GROUP, "PUBLIC")
-    gates = [Grant(public, CATALOG, word) for word in ("USE_CATALOG", "USE_SCHEMA")]
+    gates = [GrantFact(public, CATALOG, word) for word in ("USE_CATALOG", "USE_SCHEMA")]
     facts = Facts([*INVENTORY, *PEOPLE, Known(public, everyone=True), *gates])
-    facts = facts.changed(add=[Grant(public, TABLES[0], "SELECT_TABLE")])
+    facts = facts.changed(add=[GrantFact(public, TABLES[0], "SELECT_TABLE")])
     assert stand.connector.push(snapshot(facts), Mode.MERGE, stand.names, journal).ok
-    assert Grant(EVERYONE, TABLES[0], "SELECT") in stand.connector.read().facts
+    assert GrantFact(EVERYONE, TABLES[0], "SELECT") in stand.connector.read().facts
     assert stand.may(CY, TABLES[0], "table.read")
     assert "public" in stand.client.get_role_names()
     assert undo(stand.connector, journal).ok
@@ -126,11 +127,11 @@ def test_a_grant_is_taken_away_whoever_made_it_and_however_it_is_spelt(
     metastore: Callable[[Authorizer], HiveStand],
 ) -> None:
     stand = metastore(Authorizer.SQL_STANDARD)
-    store(stand, Grant(ANN, TABLES[0], "SELECT"), "one")
-    store(stand, Grant(ANN, TABLES[0], "SELECT", option=True), "another")
-    store(stand, Grant(ANN, TABLES[0], "Select"), "third")
+    store(stand, GrantFact(ANN, TABLES[0], "SELECT"), "one")
+    store(stand, GrantFact(ANN, TABLES[0], "SELECT", option=True), "another")
+    store(stand, GrantFact(ANN, TABLES[0], "Select"), "third")
     found = stand.connector.read().facts.grants
-    assert found == (Grant(ANN, TABLES[0], "SELECT", option=True),)
+    assert found == (GrantFact(ANN, TABLES[0], "SELECT", option=True),)
     assert stand.connector.apply([Change(found[0], None)])[0].outcome is Outcome.APPLIED
     assert not stand.connector.read().facts.grants
     assert not stand.may(ANN, TABLES[0], "table.read")
@@ -140,8 +141,8 @@ def test_the_right_to_hand_on_is_given_and_taken_without_losing_the_grant(
     metastore: Callable[[Authorizer], HiveStand],
 ) -> None:
     stand = metastore(Authorizer.SQL_STANDARD)
-    plain = Grant(ANN, TABLES[0], "SELECT")
-    more = Grant(ANN, TABLES[0], "SELECT", option=True)
+    plain = GrantFact(ANN, TABLES[0], "SELECT")
+    more = GrantFact(ANN, TABLES[0], "SELECT", option=True)
     for change in (Change(None, plain), Change(plain, more), Change(more, plain)):
         assert stand.connector.apply([change])[0].outcome is Outcome.APPLIED
         assert stand.connector.read().facts.grants == (change.after,)
@@ -149,7 +150,7 @@ def test_the_right_to_hand_on_is_given_and_taken_without_losing_the_grant(
 
 def test_column_grants_are_written_and_read(metastore: Callable[[Authorizer], HiveStand]) -> None:
     stand = metastore(Authorizer.LEGACY)
-    grant = Grant(ANN, COLUMNS[1], "SELECT")
+    grant = GrantFact(ANN, COLUMNS[1], "SELECT")
     assert stand.connector.apply([Change(None, grant)])[0].outcome is Outcome.APPLIED
     assert stand.connector.read().facts.grants == (grant,)
     assert stand.may(ANN, COLUMNS[1], "column.read")
@@ -162,11 +163,11 @@ def test_owners_move_when_asked_to_and_come_back(
     metastore: Callable[[Authorizer], HiveStand], journal: Journal
 ) -> None:
     stand = metastore(Authorizer.SQL_STANDARD)
-    gates = [Grant(ANN, CATALOG, word) for word in ("USE_CATALOG", "USE_SCHEMA")]
-    facts = Facts([*INVENTORY, *PEOPLE, *gates, Owner(TABLES[0], ANN)])
+    gates = [GrantFact(ANN, CATALOG, word) for word in ("USE_CATALOG", "USE_SCHEMA")]
+    facts = Facts([*INVENTORY, *PEOPLE, *gates, OwnerFact(TABLES[0], ANN)])
     result = stand.connector.push(snapshot(facts), Mode.MERGE, stand.names, journal, Options(owners=True))
     assert result.ok
-    assert Owner(TABLES[0], ANN) in stand.connector.read().facts
+    assert OwnerFact(TABLES[0], ANN) in stand.connector.read().facts
     assert undo(stand.connector, journal).ok
     assert TABLES[0] not in {owner.object for owner in stand.connector.read().facts.owners}
 
@@ -190,14 +191,14 @@ def test_roles_within_roles_reach_the_user(metastore: Callable[[Authorizer], Hiv
     stand = metastore(Authorizer.SQL_STANDARD)
     inner, outer = Principal(Kind.ROLE, "inner"), Principal(Kind.ROLE, "outer")
     facts = [
-        Known(inner), Known(outer), Member(outer, inner), Member(inner, ANN), Grant(outer, TABLES[0], "SELECT"),
+        Known(inner), Known(outer), MemberFact(outer, inner), MemberFact(inner, ANN), GrantFact(outer, TABLES[0], "SELECT"),
     ]  # fmt: skip
     answers = stand.connector.apply([Change(None, fact) for fact in facts])
     assert {answer.outcome for answer in answers} == {Outcome.APPLIED}
     assert stand.may(ANN, TABLES[0], "table.read")
     assert not stand.may(BOB, TABLES[0], "table.read")
     # A circle is the server's to refuse, and what it says is told.
-    answer = stand.connector.apply([Change(None, Member(inner, outer))])[0]
+    answer = stand.connector.apply([Change(None, MemberFact(inner, outer))])[0]
     assert answer.outcome is Outcome.FAILED
     assert "cycle" in answer.detail
 
@@ -213,9 +214,13 @@ def test_version_4_of_the_metastore_is_read_and_written_alike(
 ) -> None:
     stand = HiveStand(hive_metastore_four, Authorizer.SQL_STANDARD)
     role = Principal(Kind.ROLE, "reader")
-    gates = [Grant(role, CATALOG, word) for word in ("USE_CATALOG", "USE_SCHEMA")]
-    facts = Facts([*INVENTORY, *PEOPLE, *gates, Known(role), Member(role, ANN), Owner(TABLES[1], ANN)])
-    facts = facts.changed(add=[Grant(role, TABLES[0], "MODIFY_TABLE"), Grant(role, VIEWS[0], "SELECT_VIEW")])
+    gates = [GrantFact(role, CATALOG, word) for word in ("USE_CATALOG", "USE_SCHEMA")]
+    facts = Facts(
+        [*INVENTORY, *PEOPLE, *gates, Known(role), MemberFact(role, ANN), OwnerFact(TABLES[1], ANN)]
+    )
+    facts = facts.changed(
+        add=[GrantFact(role, TABLES[0], "MODIFY_TABLE"), GrantFact(role, VIEWS[0], "SELECT_VIEW")]
+    )
     try:
         stand.empty()
         before = stand.connector.read().facts
@@ -223,7 +228,7 @@ def test_version_4_of_the_metastore_is_read_and_written_alike(
         assert stand.connector.push(
             snapshot(facts), Mode.MERGE, stand.names, journal, Options(owners=True)
         ).ok
-        assert Owner(TABLES[1], ANN) in stand.connector.read().facts
+        assert OwnerFact(TABLES[1], ANN) in stand.connector.read().facts
         allowed = [action for action in stand.asked[:4] if stand.may(ANN, TABLES[0], action)]
         assert allowed == ["table.read", "table.insert", "table.update", "table.delete"]
         assert stand.may(ANN, VIEWS[0], "view.read")

@@ -7,13 +7,24 @@ import pytest
 
 from headgate.model.errors import ConnectionFailed
 from headgate.model.objects import ObjectType
-from headgate.sync.canonical import opaque
-from headgate.sync.facts import Fact, Facts, Grant, Kind, Known, Member, Principal, RowFilter, Securable, Tag
-from headgate.sync.journal import Journal
-from headgate.sync.losses import Cause
-from headgate.sync.results import Change, Mode, Outcome, SyncResult
-from headgate.sync.run import undo
-from headgate.sync.translate import Options
+from headgate.sync.pushing.journal import Journal
+from headgate.sync.pushing.results import Change, Mode, Outcome, SyncResult
+from headgate.sync.pushing.run import undo
+from headgate.sync.snapshots.facts import (
+    Fact,
+    Facts,
+    GrantFact,
+    Kind,
+    Known,
+    MemberFact,
+    Principal,
+    RowFilter,
+    Securable,
+    Tag,
+)
+from headgate.sync.translating.canonical import opaque
+from headgate.sync.translating.losses import Cause
+from headgate.sync.translating.options import Options
 from tests.sync.cloud_stands import LakeFormationStand
 from tests.sync.lakeformation_server import ACCOUNT, Answers
 from tests.sync.stands import Stand
@@ -34,12 +45,12 @@ def policy(*facts: Fact) -> Facts:
 
 
 def open_to(who: Principal) -> tuple[Fact, ...]:
-    return Grant(who, CATALOG, "USE_CATALOG"), Grant(who, CATALOG, "USE_SCHEMA")
+    return GrantFact(who, CATALOG, "USE_CATALOG"), GrantFact(who, CATALOG, "USE_SCHEMA")
 
 
 EVERYTHING = policy(
     *(fact for user in USERS for fact in open_to(user)),
-    *(Grant(user, table, "MODIFY_TABLE") for user in USERS for table in TABLES),
+    *(GrantFact(user, table, "MODIFY_TABLE") for user in USERS for table in TABLES),
 )
 
 
@@ -67,7 +78,9 @@ def test_of_a_batch_that_failed_in_part_each_failure_is_its_own(
     lake.lake.failing = {ann: "ConcurrentModificationException", bob: "AccessDeniedException"}
     result = lake.connector.push(snapshot(EVERYTHING), Mode.MERGE, lake.names, journal)
     failed = [item for item in result.items if item.outcome is Outcome.FAILED]
-    assert [item.change.fact.holder.name for item in failed if isinstance(item.change.fact, Grant)] == [bob]
+    assert [item.change.fact.holder.name for item in failed if isinstance(item.change.fact, GrantFact)] == [
+        bob
+    ]
     assert "AccessDeniedException" in failed[0].detail
     assert lake.clock.waits == [0.5], "what was only busy was tried again"
     assert all(lake.may(ANN, table, "table.delete") for table in TABLES)
@@ -87,7 +100,7 @@ def test_a_list_in_pages_is_read_to_its_end(
 
 
 def test_taking_away_what_is_not_there_is_no_failure(lake: LakeFormationStand) -> None:
-    gone = Change(Grant(lake.own(ANN), TABLES[0], "SELECT"), None)
+    gone = Change(GrantFact(lake.own(ANN), TABLES[0], "SELECT"), None)
     assert lake.connector.apply([gone])[0].outcome is Outcome.APPLIED
 
 
@@ -96,10 +109,10 @@ def test_what_the_service_refuses_is_told_in_its_words(lake: LakeFormationStand)
     missing = Securable(ObjectType.TABLE, ("lake", "sales", "gone"))
     answers = lake.connector.apply(
         [
-            Change(None, Grant(nobody, TABLES[0], "SELECT")),
-            Change(None, Grant(lake.own(ANN), missing, "SELECT")),
-            Change(None, Grant(lake.own(ANN), VIEWS[0], "INSERT")),
-            Change(None, Grant(lake.own(ANN), TABLES[0], "SELECT")),
+            Change(None, GrantFact(nobody, TABLES[0], "SELECT")),
+            Change(None, GrantFact(lake.own(ANN), missing, "SELECT")),
+            Change(None, GrantFact(lake.own(ANN), VIEWS[0], "INSERT")),
+            Change(None, GrantFact(lake.own(ANN), TABLES[0], "SELECT")),
         ]
     )
     assert [answer.outcome for answer in answers] == [Outcome.FAILED] * 3 + [Outcome.APPLIED]
@@ -113,38 +126,38 @@ def test_what_the_service_refuses_is_told_in_its_words(lake: LakeFormationStand)
 def test_the_right_to_hand_on_is_carried_only_when_asked_for(
     lake: LakeFormationStand, journal: Journal
 ) -> None:
-    facts = policy(*open_to(ANN), Grant(ANN, TABLES[0], "SELECT_TABLE", option=True))
+    facts = policy(*open_to(ANN), GrantFact(ANN, TABLES[0], "SELECT_TABLE", option=True))
     own = lake.own(ANN)
     lake.connector.push(snapshot(facts), Mode.MERGE, lake.names, journal)
-    assert Grant(own, TABLES[0], "SELECT") in lake.connector.read().facts
+    assert GrantFact(own, TABLES[0], "SELECT") in lake.connector.read().facts
     lake.connector.push(snapshot(facts), Mode.MERGE, lake.names, journal, Options(grant_option=True))
-    assert Grant(own, TABLES[0], "SELECT", option=True) in lake.connector.read().facts
+    assert GrantFact(own, TABLES[0], "SELECT", option=True) in lake.connector.read().facts
     result = lake.connector.push(snapshot(facts), Mode.MERGE, lake.names, journal)
     assert result.ok
-    assert Grant(own, TABLES[0], "SELECT") in lake.connector.read().facts
+    assert GrantFact(own, TABLES[0], "SELECT") in lake.connector.read().facts
     assert any(loss.cause is Cause.OPTION for loss in result.losses)
 
 
 def test_a_grant_on_columns_gives_these_columns_alone(lake: LakeFormationStand, journal: Journal) -> None:
-    facts = policy(*open_to(ANN), Grant(ANN, COLUMNS[0], "SELECT_TABLE"))
+    facts = policy(*open_to(ANN), GrantFact(ANN, COLUMNS[0], "SELECT_TABLE"))
     assert lake.connector.push(snapshot(facts), Mode.MERGE, lake.names, journal).ok
     assert lake.may(ANN, COLUMNS[0], "column.read")
     assert not lake.may(ANN, COLUMNS[1], "column.read")
     assert not lake.may(ANN, TABLES[0], "table.read")
-    assert Grant(lake.own(ANN), COLUMNS[0], "SELECT_TABLE") in lake.connector.fetch().facts
+    assert GrantFact(lake.own(ANN), COLUMNS[0], "SELECT_TABLE") in lake.connector.fetch().facts
 
 
 def test_all_tables_of_a_database_are_granted_at_once_only_if_its_views_may_be_read_too(
     lake: LakeFormationStand, journal: Journal
 ) -> None:
-    tables = Grant(ANN, SCHEMAS[0], "SELECT_TABLE")
+    tables = GrantFact(ANN, SCHEMAS[0], "SELECT_TABLE")
     result = lake.connector.push(snapshot(policy(*open_to(ANN), tables)), Mode.MERGE, lake.names, journal)
     assert lake.may(ANN, TABLES[0], "table.read")
     assert not lake.may(ANN, VIEWS[0], "view.read")
     assert any(loss.cause is Cause.FUTURE for loss in result.losses)
-    both = policy(*open_to(ANN), tables, Grant(ANN, SCHEMAS[0], "SELECT_VIEW"))
+    both = policy(*open_to(ANN), tables, GrantFact(ANN, SCHEMAS[0], "SELECT_VIEW"))
     lake.connector.push(snapshot(both), Mode.MERGE, lake.names, journal)
-    assert Grant(lake.own(ANN), SCHEMAS[0], "SELECT ON ALL TABLES") in lake.connector.read().facts
+    assert GrantFact(lake.own(ANN), SCHEMAS[0], "SELECT ON ALL TABLES") in lake.connector.read().facts
 
 
 # -- what others put there ---------------------------------------------------------------------------------------
@@ -286,9 +299,9 @@ def test_groups_and_roles_are_written_for_their_members(lake: LakeFormationStand
     facts = policy(
         *open_to(role),
         Known(role),
-        Member(role, team),
-        Member(team, CY),
-        Grant(role, TABLES[0], "SELECT_TABLE"),
+        MemberFact(role, team),
+        MemberFact(team, CY),
+        GrantFact(role, TABLES[0], "SELECT_TABLE"),
     )
     result = lake.connector.push(snapshot(facts), Mode.MERGE, lake.names, journal)
     assert lake.may(CY, TABLES[0], "table.read")
@@ -302,7 +315,7 @@ def rows(lake: LakeFormationStand, user: Principal) -> set[str] | None:
     return lake.sees(user, TABLES[0])
 
 
-EVERYBODY_READS = tuple(Grant(user, TABLES[0], "SELECT_TABLE") for user in USERS)
+EVERYBODY_READS = tuple(GrantFact(user, TABLES[0], "SELECT_TABLE") for user in USERS)
 READS = policy(*(fact for user in USERS for fact in open_to(user)), *EVERYBODY_READS)
 
 
@@ -346,9 +359,9 @@ def test_nothing_is_granted_that_would_show_what_a_filter_hides(
 ) -> None:
     rule = RowFilter(TABLES[0], "small", "x < 10", (ANN,))
     facts = READS.changed(
-        [rule, Grant(ANN, SCHEMAS[0], "SELECT_TABLE"), Grant(ANN, SCHEMAS[0], "SELECT_VIEW")]
+        [rule, GrantFact(ANN, SCHEMAS[0], "SELECT_TABLE"), GrantFact(ANN, SCHEMAS[0], "SELECT_VIEW")]
     )
-    facts = facts.changed([Grant(ANN, TABLES[0], "MODIFY_TABLE")])
+    facts = facts.changed([GrantFact(ANN, TABLES[0], "MODIFY_TABLE")])
     result = push_rows(lake, journal, facts)
     assert result.count(Outcome.WIDENS)
     assert rows(lake, ANN) == {"(x < 10)"}

@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given, settings
 
 from headgate.model.errors import Unsupported
-from headgate.sync import effective as reckoning
-from headgate.sync.capabilities import CANONICAL
-from headgate.sync.diff import diff
-from headgate.sync.effective import effective, most
-from headgate.sync.facts import Facts
+from headgate.sync.access import effective as reckoning
+from headgate.sync.access.capabilities import CANONICAL
+from headgate.sync.access.effective import effective, most
+from headgate.sync.comparing.diff import diff
+from headgate.sync.snapshots.facts import Facts
 from tests.sync.suite.test_a_push_never_widens import VOCABULARY
 from tests.sync.worlds import policies
 

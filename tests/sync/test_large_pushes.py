@@ -8,16 +8,26 @@ import pytest
 
 from headgate.model.errors import Unsupported
 from headgate.model.objects import ObjectType
-from headgate.sync import effective as reckoning
-from headgate.sync import plan as planning
-from headgate.sync import translate as translating
-from headgate.sync.connectors.headgate import CAPABILITIES
-from headgate.sync.facts import Fact, Facts, Grant, Kind, Known, Member, Present, Principal, Securable
-from headgate.sync.journal import Journal
-from headgate.sync.names import PrincipalMap
-from headgate.sync.plan import Plan, plan
-from headgate.sync.results import Mode
-from headgate.sync.translate import translate
+from headgate.sync.access import effective as reckoning
+from headgate.sync.connectors.headgate.capabilities import CAPABILITIES
+from headgate.sync.pushing import shifts as listing
+from headgate.sync.pushing.journal import Journal
+from headgate.sync.pushing.plan import PushPlan, plan
+from headgate.sync.pushing.results import Mode
+from headgate.sync.snapshots.facts import (
+    Fact,
+    Facts,
+    GrantFact,
+    Kind,
+    Known,
+    MemberFact,
+    Present,
+    Principal,
+    Securable,
+)
+from headgate.sync.snapshots.names import PrincipalMap
+from headgate.sync.translating import translate as translating
+from headgate.sync.translating.translate import translate
 from tests.sync.stands import Stand
 from tests.sync.suite.test_a_push_never_widens import VOCABULARY
 from tests.sync.suite.test_pushes_are_safe import POLICY
@@ -32,17 +42,17 @@ PER_USER = 6_000
 def world(users: int, tables: int = 300) -> Facts:
     """Users who all hold one role that reads every table."""
     facts: list[Fact] = [Present(CATALOG), Present(SCHEMA), Known(READER)]
-    facts += [Grant(READER, CATALOG, word) for word in ("USE_CATALOG", "USE_SCHEMA")]
+    facts += [GrantFact(READER, CATALOG, word) for word in ("USE_CATALOG", "USE_SCHEMA")]
     for n in range(tables):
         table = Securable(ObjectType.TABLE, ("lake", "s", f"t{n}"))
-        facts += [Present(table), Grant(READER, table, "SELECT_TABLE")]
+        facts += [Present(table), GrantFact(READER, table, "SELECT_TABLE")]
     for n in range(users):
         user = Principal(Kind.USER, f"u{n}")
-        facts += [Known(user), Member(READER, user)]
+        facts += [Known(user), MemberFact(READER, user)]
     return Facts(facts)
 
 
-def planned(source: Facts, target: Facts) -> Plan:
+def planned(source: Facts, target: Facts) -> PushPlan:
     wanted = translate(source, target, CAPABILITIES, PrincipalMap.same_names(), VOCABULARY)
     return plan(target, wanted, frozenset(), Mode.MERGE, CAPABILITIES)
 
@@ -86,7 +96,7 @@ def test_as_many_gains_are_listed_as_can_be_and_the_rest_counted(monkeypatch: py
     grants = [fact for fact in source.grants if fact.object.type is ObjectType.TABLE]
     whole = planned(source, source.changed(remove=grants))
     assert (len(whole.gains), whole.unlisted) == (100, 0)
-    monkeypatch.setattr(planning, "MOST_LISTED", 30)
+    monkeypatch.setattr(listing, "MOST_LISTED", 30)
     part = planned(source, source.changed(remove=grants))
     assert part.gains == whole.gains[:30]
     assert part.unlisted == 70

@@ -7,11 +7,11 @@ import pytest
 from bench.sync import headgate, policy
 
 from headgate.store import Store
-from headgate.sync.journal import Journal
-from headgate.sync.names import PrincipalMap
-from headgate.sync.results import Mode, Outcome
-from headgate.sync.run import undo
-from headgate.sync.snapshot import PolicySnapshot
+from headgate.sync.pushing.journal import Journal
+from headgate.sync.pushing.results import Mode, Outcome
+from headgate.sync.pushing.run import undo
+from headgate.sync.snapshots.names import PrincipalMap
+from headgate.sync.snapshots.snapshot import PolicySnapshot
 
 
 @pytest.mark.parametrize("one_object", [True, False])
@@ -38,9 +38,10 @@ def test_ten_times_the_grants_take_little_more_than_ten_times_the_time(
         facts = policy(grants, True)
         connector = headgate(str(tmp_path), facts)
         snapshot = PolicySnapshot.of(facts, "headgate")
-        start = time.perf_counter()
+        # The time that it computes: others may use the machine too.
+        start = time.process_time()
         connector.plan(snapshot, Mode.MERGE, PrincipalMap.same_names(), journal)
-        taken = time.perf_counter() - start
+        taken = time.process_time() - start
         close(connector)
         return taken
 

@@ -6,11 +6,11 @@ import pytest
 
 from headgate.model.errors import ConnectionFailed, IllegalArgument
 from headgate.model.objects import ObjectType
-from headgate.sync.connectors.mariadb import Account, MariaDBConnector
-from headgate.sync.facts import Grant, Kind, Known, Member, Present, Principal, Securable
-from headgate.sync.journal import Journal
-from headgate.sync.names import PrincipalMap
-from headgate.sync.results import Change, Mode, Outcome
+from headgate.sync.connectors.mariadb.connector import Account, MariaDBConnector
+from headgate.sync.pushing.journal import Journal
+from headgate.sync.pushing.results import Change, Mode, Outcome
+from headgate.sync.snapshots.facts import GrantFact, Kind, Known, MemberFact, Present, Principal, Securable
+from headgate.sync.snapshots.names import PrincipalMap
 from tests.sync.stands import MariaDBStand, Stand
 from tests.sync.suite.test_pushes_are_safe import ANN, POLICY
 from tests.sync.worlds import CATALOG, SCHEMAS, TABLES, snapshot
@@ -28,10 +28,10 @@ def maria(stand_of: Callable[[str], Stand]) -> MariaDBStand:
 def test_a_wildcard_in_a_name_reaches_nobody_else(maria: MariaDBStand, journal: Journal) -> None:
     words = ("SELECT_TABLE", "SELECT_VIEW", "USE_SCHEMA")
     facts = POLICY.changed(
-        add=[Grant(ANN, SCHEMAS[1], word) for word in words] + [Grant(ANN, CATALOG, "USE_CATALOG")]
+        add=[GrantFact(ANN, SCHEMAS[1], word) for word in words] + [GrantFact(ANN, CATALOG, "USE_CATALOG")]
     )
     assert maria.connector.push(snapshot(facts), Mode.MERGE, maria.names, journal).ok
-    assert Grant(maria.own(ANN), SCHEMAS[1], "SELECT") in maria.connector.read().facts
+    assert GrantFact(maria.own(ANN), SCHEMAS[1], "SELECT") in maria.connector.read().facts
     assert maria.may(ANN, TABLES[2], "table.read")
     assert not maria.may(ANN, NEIGHBOUR, "table.read")
 
@@ -55,8 +55,8 @@ def test_of_grants_on_patterns_only_the_nearest_counts(maria: MariaDBStand) -> N
     assert held == {("h_r", "INSERT"), ("hxr", "SELECT"), ("hxr", "DELETE"), ("sales", "SELECT")}
     answers = maria.connector.apply(
         [
-            Change(Grant(maria.own(ANN), SCHEMAS[1], "INSERT"), None),
-            Change(None, Grant(maria.own(ANN), SCHEMAS[0], "INSERT")),
+            Change(GrantFact(maria.own(ANN), SCHEMAS[1], "INSERT"), None),
+            Change(None, GrantFact(maria.own(ANN), SCHEMAS[0], "INSERT")),
         ]
     )
     assert [answer.outcome for answer in answers] == [Outcome.UNSUPPORTED] * 2
@@ -93,7 +93,7 @@ def test_roles_are_read_with_their_holders_and_not_expanded(maria: MariaDBStand)
         maria._run(statement)
     facts = maria.connector.read().facts
     inner, outer = Principal(Kind.ROLE, "inner_role"), Principal(Kind.ROLE, "outer_role")
-    assert {Member(inner, outer), Member(outer, maria.own(ANN)), Known(inner)} <= facts.all
+    assert {MemberFact(inner, outer), MemberFact(outer, maria.own(ANN)), Known(inner)} <= facts.all
     assert [g.holder for g in facts.grants if g.object == TABLES[0]] == [inner]
 
 
@@ -113,10 +113,10 @@ def test_odd_names_mean_themselves(maria: MariaDBStand, journal: Journal, name: 
     maria._run(f"CREATE TABLE sales.{quoted} (x int)")
     try:
         facts = POLICY.changed(
-            add=[Present(table), Grant(Principal(Kind.ROLE, "reader"), table, "MODIFY_TABLE")]
+            add=[Present(table), GrantFact(Principal(Kind.ROLE, "reader"), table, "MODIFY_TABLE")]
         )
         assert maria.connector.push(snapshot(facts), Mode.MERGE, maria.names, journal).ok
-        assert Grant(maria.own(ANN), table, "INSERT") in maria.connector.read().facts
+        assert GrantFact(maria.own(ANN), table, "INSERT") in maria.connector.read().facts
     finally:
         maria._run(f"DROP TABLE sales.{quoted}")
 
@@ -141,9 +141,9 @@ def test_a_view_does_not_begin_to_show_what_its_definer_is_granted(
         maria._run("GRANT SELECT ON sales.peek TO 'cy'@'%'")
         peek = Securable(ObjectType.VIEW, ("lake", "sales", "peek"))
         facts = POLICY.changed(
-            [Grant(ANN, TABLES[1], "SELECT_TABLE")],
+            [GrantFact(ANN, TABLES[1], "SELECT_TABLE")],
             [fact for fact in POLICY.grants if fact.object == SCHEMAS[0]],
-        ).changed(Grant(ANN, CATALOG, word) for word in ("USE_CATALOG", "USE_SCHEMA"))
+        ).changed(GrantFact(ANN, CATALOG, word) for word in ("USE_CATALOG", "USE_SCHEMA"))
         result = maria.connector.push(snapshot(facts), Mode.MERGE, maria.names, journal)
         assert "user:cy@%" in "; ".join(i.detail for i in result.items if i.outcome is Outcome.WIDENS)
         assert not maria.may(Principal(Kind.USER, "cy"), peek, "view.read")

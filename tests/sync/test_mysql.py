@@ -7,10 +7,10 @@ import pytest
 
 from headgate.model.errors import IllegalArgument, Unsupported
 from headgate.model.objects import ObjectType
-from headgate.sync.connectors.mariadb_accounts import Server, accounts, mandatory_roles, server_with
-from headgate.sync.facts import Grant, Kind, Known, Member, Principal, Securable
-from headgate.sync.journal import Journal
-from headgate.sync.results import Change, Mode, Outcome
+from headgate.sync.connectors.mariadb.accounts import ServerProduct, accounts, mandatory_roles, server_with
+from headgate.sync.pushing.journal import Journal
+from headgate.sync.pushing.results import Change, Mode, Outcome
+from headgate.sync.snapshots.facts import GrantFact, Kind, Known, MemberFact, Principal, Securable
 from tests.sync.stands import MySQLStand, Stand
 from tests.sync.suite.test_pushes_are_safe import ANN, BOB, POLICY
 from tests.sync.worlds import CATALOG, SCHEMAS, TABLES, snapshot
@@ -52,7 +52,12 @@ def test_roles_are_read_with_their_holders_and_not_expanded(mysql: MySQLStand) -
         mysql._run(statement)
     try:
         facts = mysql.connector.read().facts
-        assert {Member(INNER, OUTER), Member(OUTER, mysql.own(ANN)), Known(INNER), Known(OUTER)} <= facts.all
+        assert {
+            MemberFact(INNER, OUTER),
+            MemberFact(OUTER, mysql.own(ANN)),
+            Known(INNER),
+            Known(OUTER),
+        } <= facts.all
         assert [g.holder for g in facts.grants if g.object == TABLES[0]] == [INNER]
         assert mysql.may(ANN, TABLES[0], "table.read"), "the server itself says the same"
         told = mysql.connector.fetch()
@@ -65,7 +70,7 @@ def test_roles_are_read_with_their_holders_and_not_expanded(mysql: MySQLStand) -
 def test_a_role_is_taken_from_its_holder_and_given_back(mysql: MySQLStand, journal: Journal) -> None:
     mysql._run("CREATE ROLE inner_role")
     mysql._run("GRANT inner_role TO 'ann'@'%'")
-    held = Member(INNER, mysql.own(ANN))
+    held = MemberFact(INNER, mysql.own(ANN))
     for change, there in ((Change(held, None), False), (Change(None, held), True)):
         assert [a.outcome for a in mysql.connector.apply([change])] == [Outcome.APPLIED]
         assert (held in mysql.connector.read().facts) is there
@@ -93,7 +98,7 @@ def test_mandatory_roles_are_everyones(mysql: MySQLStand, journal: Journal) -> N
         assert INNER in facts.closure(mysql.own(ANN))
         assert mysql.may(ANN, TABLES[0], "table.read")
         (everyone,) = facts.everyone
-        held = Member(INNER, everyone)
+        held = MemberFact(INNER, everyone)
         assert [a.outcome for a in mysql.connector.apply([Change(held, None)])] == [Outcome.UNSUPPORTED]
     finally:
         mysql._run("SET GLOBAL mandatory_roles = ''")
@@ -130,7 +135,7 @@ def _newer(**answers: list[dict[str, Any]]) -> Callable[[str], list[dict[str, An
 def test_partial_revokes_are_refused_rather_than_read_past() -> None:
     on = {"Variable_name": "partial_revokes", "Value": "ON"}
     with pytest.raises(IllegalArgument, match="partial revokes"):
-        accounts(Server.MYSQL, _newer(partial_revokes=[on]))
+        accounts(ServerProduct.MYSQL, _newer(partial_revokes=[on]))
     restricted = {
         "User": "ann",
         "Host": "%",
@@ -138,14 +143,14 @@ def test_partial_revokes_are_refused_rather_than_read_past() -> None:
         "User_attributes": '{"Restrictions": [{"Database": "sales", "Privileges": ["SELECT"]}]}',
     }
     with pytest.raises(IllegalArgument, match="'ann@%' is denied something"):
-        accounts(Server.MYSQL, _newer(**{"mysql.user": [restricted]}))
+        accounts(ServerProduct.MYSQL, _newer(**{"mysql.user": [restricted]}))
 
 
 def test_the_server_s_own_privileges_are_kept_as_opaque_and_given_back(mysql: MySQLStand) -> None:
     mysql._run("GRANT PROCESS, BACKUP_ADMIN ON *.* TO 'ann'@'%'")
     words = {p.type for o in mysql.connector.fetch().users["ann@%"].securable_objects for p in o.privileges}
     assert {"mysql:PROCESS", "mysql:BACKUP_ADMIN"} <= words
-    grant = Grant(mysql.own(ANN), CATALOG, "BACKUP_ADMIN")
+    grant = GrantFact(mysql.own(ANN), CATALOG, "BACKUP_ADMIN")
     assert grant in mysql.connector.read().facts
     for change, there in ((Change(grant, None), False), (Change(None, grant), True)):
         assert [a.outcome for a in mysql.connector.apply([change])] == [Outcome.APPLIED]
@@ -163,7 +168,7 @@ def test_a_wildcard_in_a_name_reaches_nobody_else(mysql: MySQLStand, journal: Jo
     neighbour = Securable(ObjectType.TABLE, ("lake", "hxr", "staff"))
     words = ("SELECT_TABLE", "SELECT_VIEW", "USE_SCHEMA")
     facts = POLICY.changed(
-        add=[Grant(ANN, SCHEMAS[1], word) for word in words] + [Grant(ANN, CATALOG, "USE_CATALOG")]
+        add=[GrantFact(ANN, SCHEMAS[1], word) for word in words] + [GrantFact(ANN, CATALOG, "USE_CATALOG")]
     )
     assert mysql.connector.push(snapshot(facts), Mode.MERGE, mysql.names, journal).ok
     assert mysql.may(ANN, TABLES[2], "table.read")

@@ -3,7 +3,7 @@
 import pytest
 
 from headgate.model.errors import ConnectionFailed
-from headgate.sync.connectors.pacing import Busy, Pacing
+from headgate.sync.transport.pacing import Busy, Pacing
 from tests.sync.cloud_stands import Clock
 
 

@@ -6,12 +6,21 @@ import pytest
 
 from headgate.model.errors import ConnectionFailed
 from headgate.model.objects import ObjectType
-from headgate.sync.connectors.polaris import PolarisConnector
-from headgate.sync.facts import Fact, Facts, Grant, Kind, Known, Member, Principal, Securable
-from headgate.sync.journal import Journal
-from headgate.sync.losses import Cause
-from headgate.sync.results import Change, Mode, Outcome
-from headgate.sync.run import undo
+from headgate.sync.connectors.polaris.connector import PolarisConnector
+from headgate.sync.pushing.journal import Journal
+from headgate.sync.pushing.results import Change, Mode, Outcome
+from headgate.sync.pushing.run import undo
+from headgate.sync.snapshots.facts import (
+    Fact,
+    Facts,
+    GrantFact,
+    Kind,
+    Known,
+    MemberFact,
+    Principal,
+    Securable,
+)
+from headgate.sync.translating.losses import Cause
 from tests.sync.cloud_stands import PolarisStand
 from tests.sync.stands import Stand
 from tests.sync.worlds import CATALOG, INVENTORY, PEOPLE, SCHEMAS, TABLES, USERS, snapshot
@@ -28,11 +37,11 @@ def polaris(stand_of: Callable[[str], Stand]) -> PolarisStand:
 
 
 def policy(*facts: Fact) -> Facts:
-    gates = [Grant(READER, CATALOG, word) for word in ("USE_CATALOG", "USE_SCHEMA")]
-    return Facts([*INVENTORY, *PEOPLE, Known(READER), Member(READER, ANN), *gates, *facts])
+    gates = [GrantFact(READER, CATALOG, word) for word in ("USE_CATALOG", "USE_SCHEMA")]
+    return Facts([*INVENTORY, *PEOPLE, Known(READER), MemberFact(READER, ANN), *gates, *facts])
 
 
-READS = policy(Grant(READER, CATALOG, "SELECT_TABLE"))
+READS = policy(GrantFact(READER, CATALOG, "SELECT_TABLE"))
 
 
 def share(polaris: PolarisStand) -> None:
@@ -59,8 +68,8 @@ def share(polaris: PolarisStand) -> None:
 def test_what_comes_through_a_shared_catalog_role_is_taken_from_one_alone(polaris: PolarisStand) -> None:
     share(polaris)
     before = polaris.connector.read().facts
-    gone = Grant(READER, TABLES[0], "TABLE_READ_DATA")
-    assert {gone, Grant(WRITER, TABLES[0], "TABLE_READ_DATA")} <= before.all
+    gone = GrantFact(READER, TABLES[0], "TABLE_READ_DATA")
+    assert {gone, GrantFact(WRITER, TABLES[0], "TABLE_READ_DATA")} <= before.all
     assert polaris.connector.apply([Change(gone, None)])[0].outcome is Outcome.APPLIED
     assert polaris.connector.read().facts == before.changed(remove=[gone])
     assert not polaris.may(ANN, TABLES[0], "table.read")
@@ -99,9 +108,9 @@ def test_administrators_are_never_touched(polaris: PolarisStand, journal: Journa
     assert any("root" in note for note in reading.notes)
     answers = polaris.connector.apply(
         [
-            Change(None, Member(admin, ANN)),
+            Change(None, MemberFact(admin, ANN)),
             Change(Known(admin), None),
-            Change(None, Grant(admin, CATALOG, "TABLE_LIST")),
+            Change(None, GrantFact(admin, CATALOG, "TABLE_LIST")),
         ]
     )
     assert {answer.outcome for answer in answers} == {Outcome.UNSUPPORTED}
@@ -119,7 +128,7 @@ def test_a_federated_role_keeps_its_holders(polaris: PolarisStand, journal: Jour
     polaris.server.principal_roles["reader"] = {"name": "reader", "federated": True}
     result = polaris.connector.push(snapshot(READS), Mode.MERGE, polaris.names, journal)
     failed = [item for item in result.items if item.outcome is Outcome.FAILED]
-    assert [item.change.after for item in failed] == [Member(READER, ANN)]
+    assert [item.change.after for item in failed] == [MemberFact(READER, ANN)]
     assert "identity provider" in failed[0].detail
 
 
@@ -149,7 +158,7 @@ def test_nested_namespaces_and_pages_are_read_to_the_end(
         reading = polaris.connector.read()
         assert deep in reading.facts.present
         assert any("odd:name" in note for note in reading.notes)
-        facts = policy(Grant(READER, SCHEMAS[0], "SELECT_TABLE"))
+        facts = policy(GrantFact(READER, SCHEMAS[0], "SELECT_TABLE"))
         assert polaris.connector.push(snapshot(facts), Mode.MERGE, polaris.names, journal).ok
         assert polaris.server.may("ann", "read", "lake", ("sales", "eu", "north"), "orders")
         assert not polaris.server.may("ann", "read", "lake", ("h_r",), "staff")
@@ -161,19 +170,19 @@ def test_nested_namespaces_and_pages_are_read_to_the_end(
 def test_what_is_granted_to_a_user_is_written_as_a_role_of_its_own(
     polaris: PolarisStand, journal: Journal
 ) -> None:
-    gates = (Grant(CY, CATALOG, word) for word in ("USE_CATALOG", "USE_SCHEMA"))
-    facts = Facts([*INVENTORY, *PEOPLE, *gates, Grant(CY, TABLES[0], "SELECT_TABLE")])
+    gates = (GrantFact(CY, CATALOG, word) for word in ("USE_CATALOG", "USE_SCHEMA"))
+    facts = Facts([*INVENTORY, *PEOPLE, *gates, GrantFact(CY, TABLES[0], "SELECT_TABLE")])
     result = polaris.connector.push(snapshot(facts), Mode.MERGE, polaris.names, journal)
     assert any(loss.cause is Cause.DIRECT for loss in result.losses)
     assert polaris.may(CY, TABLES[0], "table.read")
-    assert Grant(CY, TABLES[0], "SELECT_TABLE") in polaris.connector.fetch().facts
+    assert GrantFact(CY, TABLES[0], "SELECT_TABLE") in polaris.connector.fetch().facts
 
 
 def test_taking_away_what_is_not_there_is_no_failure(polaris: PolarisStand) -> None:
     share(polaris)
     absent = [
-        Change(Grant(READER, TABLES[2], "TABLE_READ_DATA"), None),
-        Change(Member(READER, CY), None),
+        Change(GrantFact(READER, TABLES[2], "TABLE_READ_DATA"), None),
+        Change(MemberFact(READER, CY), None),
         Change(Known(Principal(Kind.ROLE, "nobody")), None),
     ]
     assert {answer.outcome for answer in polaris.connector.apply(absent)} == {Outcome.APPLIED}

@@ -10,24 +10,34 @@ import pytest
 import yaml
 
 from headgate.decide import Authority
-from headgate.decide.lens import fresh
-from headgate.decide.shape import Shape
-from headgate.decide.trial import World
-from headgate.decide.view import seen
+from headgate.decide.policies.lens import fresh
+from headgate.decide.policies.shape import Shape
+from headgate.decide.policies.view import seen
+from headgate.decide.trials.trial import World
 from headgate.language.ast import Call
 from headgate.language.bind import bind
-from headgate.language.documents import load
 from headgate.language.evaluate import by_field_id, keeps
 from headgate.language.masks.mask import bind_mask, parse_mask
 from headgate.language.masks.python import apply
 from headgate.language.parse import parse
+from headgate.language.policies.documents import load
 from headgate.model.objects import ObjectType
 from headgate.model.principals import Identity
 from headgate.model.schema import Schema
-from headgate.sync.connectors import headgate_rules
-from headgate.sync.connectors.headgate_rules import PolicyRules
-from headgate.sync.effective import restricted
-from headgate.sync.facts import Fact, Facts, Kind, Known, Mask, Member, Principal, RowFilter, Securable
+from headgate.sync.access.effective import restricted
+from headgate.sync.connectors.headgate import rules as headgate_rules
+from headgate.sync.connectors.headgate.rules import PolicyRules
+from headgate.sync.snapshots.facts import (
+    Fact,
+    Facts,
+    Kind,
+    Known,
+    Mask,
+    MemberFact,
+    Principal,
+    RowFilter,
+    Securable,
+)
 from tests.decide import lens_worlds as worlds
 
 HIDDEN = object()
@@ -46,8 +56,8 @@ def known(authority: Authority) -> Facts:
     roles = {id: Principal(Kind.ROLE, authority.objects[id].name) for id in worlds.ROLES}
     found: set[Fact] = {Known(who) for who in (*people.values(), *roles.values())}
     for id, who in people.items():
-        found |= {Member(people[group], who) for group in authority.groups_of.get(id) or ()}
-        found |= {Member(roles[role], who) for role in authority.held.get(id) or ()}
+        found |= {MemberFact(people[group], who) for group in authority.groups_of.get(id) or ()}
+        found |= {MemberFact(roles[role], who) for role in authority.held.get(id) or ()}
     return Facts(found)
 
 
@@ -166,7 +176,7 @@ def rules_of(*policies: str, at: dt.datetime = worlds.NOW) -> dict[tuple[str, st
     world = World.of(yaml.safe_load(LAKE)).governed_by(
         load("---\n".join(f"policy: p{n}\non: m.c.s.t\n{text}" for n, text in enumerate(policies)))
     )
-    members = (Member(ANALYSTS, ANN), Member(ANALYSTS, BOB), Member(PRIVACY, CAT))
+    members = (MemberFact(ANALYSTS, ANN), MemberFact(ANALYSTS, BOB), MemberFact(PRIVACY, CAT))
     people = (Known(who) for who in (ANN, BOB, CAT, ANALYSTS, PRIVACY))
     shape, node = world.shapes["m.c.s.t"], world.authority.objects[world.ids["m", "c", "s", "t"]]
     rules = PolicyRules(world.authority, "m", Facts([*members, *people]), lambda _a, _t: shape, at)

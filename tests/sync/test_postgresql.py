@@ -8,13 +8,24 @@ import pytest
 
 from headgate.model.errors import ConnectionFailed
 from headgate.model.objects import ObjectType
-from headgate.sync.connectors.postgresql import PUBLIC, PostgresConnector
-from headgate.sync.facts import Facts, Grant, Kind, Known, Member, Present, Principal, RowFilter, Securable
-from headgate.sync.journal import Journal
-from headgate.sync.losses import Cause
-from headgate.sync.names import PrincipalMap
-from headgate.sync.results import Change, Mode, Outcome
-from headgate.sync.run import undo
+from headgate.sync.connectors.postgresql.connector import PostgresConnector
+from headgate.sync.connectors.postgresql.rows import PUBLIC
+from headgate.sync.pushing.journal import Journal
+from headgate.sync.pushing.results import Change, Mode, Outcome
+from headgate.sync.pushing.run import undo
+from headgate.sync.snapshots.facts import (
+    Facts,
+    GrantFact,
+    Kind,
+    Known,
+    MemberFact,
+    Present,
+    Principal,
+    RowFilter,
+    Securable,
+)
+from headgate.sync.snapshots.names import PrincipalMap
+from headgate.sync.translating.losses import Cause
 from tests.sync.stands import PostgresStand, Stand
 from tests.sync.suite.test_pushes_are_safe import ANN, BOB, POLICY
 from tests.sync.worlds import CATALOG, SCHEMAS, TABLES, VIEWS, snapshot
@@ -37,7 +48,7 @@ def rows(pg: PostgresStand, user: Principal) -> list[int]:
 def with_filter(pg: PostgresStand, rule: RowFilter) -> Facts:
     pg.connection.execute("TRUNCATE sales.orders")
     pg.connection.execute("INSERT INTO sales.orders VALUES (1, 1), (2, 2), (3, NULL)")
-    return POLICY.changed(add=[rule, Member(Principal(Kind.ROLE, "reader"), BOB)])
+    return POLICY.changed(add=[rule, MemberFact(Principal(Kind.ROLE, "reader"), BOB)])
 
 
 def test_a_row_filter_is_enforced_kept_and_taken_back(pg: PostgresStand, journal: Journal) -> None:
@@ -114,9 +125,9 @@ def test_a_filter_stays_while_somebody_reads_what_the_source_hides_by_what_other
     facts = with_filter(pg, rule)
     assert pg.connector.push(snapshot(facts, "postgresql"), Mode.MERGE, pg.names, journal).ok
     opened = (
-        Grant(PUBLIC, CATALOG, "CONNECT"),
-        Grant(PUBLIC, SCHEMAS[0], "USAGE"),
-        Grant(PUBLIC, TABLES[0], "SELECT"),
+        GrantFact(PUBLIC, CATALOG, "CONNECT"),
+        GrantFact(PUBLIC, SCHEMAS[0], "USAGE"),
+        GrantFact(PUBLIC, TABLES[0], "SELECT"),
     )
     assert all(a.outcome is Outcome.APPLIED for a in pg.connector.apply([Change(None, g) for g in opened]))
     unsayable = facts.changed([msgspec.structs.replace(rule, sql="false")], [rule])
@@ -158,10 +169,10 @@ def test_a_filter_that_was_changed_by_hand_is_never_read_as_what_it_was(
 
 
 def test_what_everyone_holds_is_seen_and_overwritten(pg: PostgresStand, journal: Journal) -> None:
-    pg.connector.apply([Change(None, Grant(PUBLIC, TABLES[0], "SELECT"))])
-    assert Grant(PUBLIC, TABLES[0], "SELECT") in pg.connector.read().facts
+    pg.connector.apply([Change(None, GrantFact(PUBLIC, TABLES[0], "SELECT"))])
+    assert GrantFact(PUBLIC, TABLES[0], "SELECT") in pg.connector.read().facts
     plan = pg.connector.plan(snapshot(POLICY), Mode.OVERWRITE, pg.names, journal)
-    assert Grant(PUBLIC, TABLES[0], "SELECT") in plan.foreign
+    assert GrantFact(PUBLIC, TABLES[0], "SELECT") in plan.foreign
     pg.connector.push(snapshot(POLICY), Mode.OVERWRITE, pg.names, journal)
     assert not pg.may(Principal(Kind.USER, "cy"), TABLES[0], "table.read")
 
@@ -169,10 +180,10 @@ def test_what_everyone_holds_is_seen_and_overwritten(pg: PostgresStand, journal:
 def test_pushing_a_database_to_itself_changes_nothing(pg: PostgresStand, journal: Journal) -> None:
     pg.connector.apply(
         [
-            Change(None, Grant(PUBLIC, CATALOG, "CONNECT")),
-            Change(None, Grant(PUBLIC, SCHEMAS[0], "USAGE")),
-            Change(None, Grant(pg.own(ANN), TABLES[0], "SELECT", option=True)),
-            Change(None, Grant(pg.own(BOB), TABLES[0], "TRUNCATE")),
+            Change(None, GrantFact(PUBLIC, CATALOG, "CONNECT")),
+            Change(None, GrantFact(PUBLIC, SCHEMAS[0], "USAGE")),
+            Change(None, GrantFact(pg.own(ANN), TABLES[0], "SELECT", option=True)),
+            Change(None, GrantFact(pg.own(BOB), TABLES[0], "TRUNCATE")),
         ]
     )
     plan = pg.connector.plan(pg.connector.fetch(), Mode.MERGE, PrincipalMap.same_names(), journal)
@@ -195,8 +206,8 @@ def test_what_a_role_gives_only_when_it_is_taken_on_is_not_held(pg: PostgresStan
             pg._run(f'GRANT {words} TO "{role}"')
         assert not pg.may(ANN, TABLES[0], "table.read")
         read = pg.connector.read()
-        assert Grant(Principal(Kind.ROLE, role), TABLES[0], "SELECT") in read.facts
-        assert Member(Principal(Kind.ROLE, role), pg.own(ANN)) not in read.facts
+        assert GrantFact(Principal(Kind.ROLE, role), TABLES[0], "SELECT") in read.facts
+        assert MemberFact(Principal(Kind.ROLE, role), pg.own(ANN)) not in read.facts
         assert any("only after SET ROLE" in note for note in read.notes)
     finally:
         pg._run(f'ALTER ROLE "{ann}" INHERIT')
@@ -222,15 +233,17 @@ def test_odd_names_mean_themselves(pg: PostgresStand, journal: Journal, name: st
                 Known(user),
                 Known(role),
                 Present(table),
-                Member(role, user),
-                *(Grant(role, CATALOG, word) for word in ("USE_CATALOG", "USE_SCHEMA")),
-                Grant(role, table, "SELECT_TABLE"),
+                MemberFact(role, user),
+                *(GrantFact(role, CATALOG, word) for word in ("USE_CATALOG", "USE_SCHEMA")),
+                GrantFact(role, table, "SELECT_TABLE"),
             ]
         )
         names = PrincipalMap({"user:*": "*", "role:*": f"*_{pg.mark}"})
         result = pg.connector.push(snapshot(facts), Mode.MERGE, names, journal)
         assert result.ok
-        assert Grant(Principal(Kind.ROLE, f"{name}_{pg.mark}"), table, "SELECT") in pg.connector.read().facts
+        assert (
+            GrantFact(Principal(Kind.ROLE, f"{name}_{pg.mark}"), table, "SELECT") in pg.connector.read().facts
+        )
         undo(pg.connector, journal)
         assert not any(f.holder.name.startswith(name) for f in pg.connector.read().facts.grants)
     finally:

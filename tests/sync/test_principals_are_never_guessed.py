@@ -3,8 +3,8 @@
 import pytest
 
 from headgate.model.errors import IllegalArgument
-from headgate.sync.facts import Kind, Principal
-from headgate.sync.names import PrincipalMap
+from headgate.sync.snapshots.facts import Kind, Principal
+from headgate.sync.snapshots.names import PrincipalMap
 
 ANN = Principal(Kind.USER, "ann")
 

@@ -12,14 +12,24 @@ from hypothesis import strategies as st
 from headgate.model.errors import ConnectionFailed, IllegalArgument
 from headgate.model.objects import ObjectType
 from headgate.model.privileges import Condition
-from headgate.sync.connectors.ranger import RangerConnector
-from headgate.sync.effective import restricted
-from headgate.sync.facts import Facts, Grant, Kind, Known, Mask, Principal, RowFilter, Securable, Tag
-from headgate.sync.journal import Journal
-from headgate.sync.losses import Cause
-from headgate.sync.results import Change, Mode, Outcome
-from headgate.sync.run import undo
-from headgate.sync.translate import Options
+from headgate.sync.access.effective import restricted
+from headgate.sync.connectors.ranger.connector import RangerConnector
+from headgate.sync.pushing.journal import Journal
+from headgate.sync.pushing.results import Change, Mode, Outcome
+from headgate.sync.pushing.run import undo
+from headgate.sync.snapshots.facts import (
+    Facts,
+    GrantFact,
+    Kind,
+    Known,
+    Mask,
+    Principal,
+    RowFilter,
+    Securable,
+    Tag,
+)
+from headgate.sync.translating.losses import Cause
+from headgate.sync.translating.options import Options
 from tests.postgres import free_port
 from tests.sync.ranger_admin import PAGE
 from tests.sync.ranger_stand import SERVICE, RangerStand
@@ -43,8 +53,8 @@ ANN, BOB, CY = USERS
 TEAM = GROUPS[0]
 PUBLIC = Principal(Kind.GROUP, "public")
 ORDERS = TABLES[0]
-GATES = [Grant(user, CATALOG, word) for user in USERS for word in ("USE_CATALOG", "USE_SCHEMA")]
-READERS = Facts([*INVENTORY, *PEOPLE, *GATES, *(Grant(user, ORDERS, "SELECT_TABLE") for user in USERS)])
+GATES = [GrantFact(user, CATALOG, word) for user in USERS for word in ("USE_CATALOG", "USE_SCHEMA")]
+READERS = Facts([*INVENTORY, *PEOPLE, *GATES, *(GrantFact(user, ORDERS, "SELECT_TABLE") for user in USERS)])
 
 
 @pytest.fixture
@@ -263,10 +273,10 @@ def test_a_denial_is_written_as_one_and_beats_what_others_allow(
 ) -> None:
     theirs(ranger, "open house", ["sales"], ["*"], ["*"], policyItems=[item(PUBLIC)])
     assert ranger.may(BOB, ORDERS, "table.read")
-    deny = Grant(BOB, ORDERS, "SELECT_TABLE", Condition.DENY)
-    facts = READERS.changed(add=[deny], remove=[Grant(BOB, ORDERS, "SELECT_TABLE")])
+    deny = GrantFact(BOB, ORDERS, "SELECT_TABLE", Condition.DENY)
+    facts = READERS.changed(add=[deny], remove=[GrantFact(BOB, ORDERS, "SELECT_TABLE")])
     assert push(ranger, facts, journal).ok
-    assert Grant(BOB, ORDERS, "select", Condition.DENY) in ranger.connector.read().facts
+    assert GrantFact(BOB, ORDERS, "select", Condition.DENY) in ranger.connector.read().facts
     assert not ranger.may(BOB, ORDERS, "table.read")
     assert ranger.may(ANN, ORDERS, "table.read")
     assert ranger.may(BOB, TABLES[1], "table.read")
@@ -275,7 +285,7 @@ def test_a_denial_is_written_as_one_and_beats_what_others_allow(
 
 
 def test_a_denial_takes_only_what_is_denied(ranger: RangerStand, journal: Journal) -> None:
-    deny = Grant(ANN, ORDERS, "MODIFY_TABLE", Condition.DENY)
+    deny = GrantFact(ANN, ORDERS, "MODIFY_TABLE", Condition.DENY)
     assert push(ranger, READERS.changed(add=[deny]), journal).ok
     found = {g.privilege for g in ranger.connector.read().facts.grants if g.decision is Condition.DENY}
     assert found == {"update", "alter"}
@@ -285,7 +295,7 @@ def test_a_denial_takes_only_what_is_denied(ranger: RangerStand, journal: Journa
 def test_what_was_allowed_behind_a_denial_stays_hidden_when_the_denial_goes(ranger: RangerStand) -> None:
     both = {"policyItems": [item(BOB)], "denyPolicyItems": [item(BOB)]}
     theirs(ranger, "both", ["sales"], ["orders"], ["*"], **both)
-    deny = Grant(BOB, ORDERS, "select", Condition.DENY)
+    deny = GrantFact(BOB, ORDERS, "select", Condition.DENY)
     assert ranger.connector.read().facts.grants == (deny,)
     assert ranger.connector.apply([Change(deny, None)])[0].outcome is Outcome.APPLIED
     assert not ranger.may(BOB, ORDERS, "table.read")
@@ -301,10 +311,10 @@ def test_denials_of_others_are_never_read_weaker(ranger: RangerStand) -> None:
         ranger, "nobody owns", ["*"], ["*"], ["*"], denyPolicyItems=[item(Principal(Kind.USER, "{OWNER}"))]
     )
     assert set(ranger.connector.read().facts.grants) == {
-        Grant(ANN, SCHEMAS[0], "select", Condition.DENY),
-        Grant(BOB, TABLES[2], "select", Condition.DENY),
-        Grant(TEAM, SCHEMAS[1], "select", Condition.DENY),
-        Grant(PUBLIC, CATALOG, "select", Condition.DENY),
+        GrantFact(ANN, SCHEMAS[0], "select", Condition.DENY),
+        GrantFact(BOB, TABLES[2], "select", Condition.DENY),
+        GrantFact(TEAM, SCHEMAS[1], "select", Condition.DENY),
+        GrantFact(PUBLIC, CATALOG, "select", Condition.DENY),
     }
 
 
@@ -328,7 +338,7 @@ def test_grants_that_depend_on_more_than_names_are_told_and_not_taken_for_grants
     )
     off = theirs(ranger, "off", ["sales"], ["orders"], ["*"], isEnabled=False, policyItems=[item(ANN)])
     reading = ranger.connector.read()
-    assert set(reading.facts.grants) == {Grant(ANN, SCHEMAS[0], "drop")}
+    assert set(reading.facts.grants) == {GrantFact(ANN, SCHEMAS[0], "drop")}
     told = {note.split("'")[1] for note in reading.notes}
     assert told == {"pattern", "database", "condition", "macro", "except"}
     assert off["isEnabled"] is False
@@ -339,7 +349,7 @@ def test_a_word_that_implies_others_is_read_as_those(ranger: RangerStand) -> Non
     found = {grant.privilege for grant in ranger.connector.read().facts.grants if grant.holder == ANN}
     assert {"select", "update", "alter", "drop"} <= found
     assert "all" not in found
-    answer = ranger.connector.apply([Change(Grant(ANN, ORDERS, "select"), None)])[0]
+    answer = ranger.connector.apply([Change(GrantFact(ANN, ORDERS, "select"), None)])[0]
     assert answer.outcome is Outcome.APPLIED
     assert not ranger.may(ANN, ORDERS, "table.read")
     assert ranger.may(ANN, ORDERS, "table.alter")
@@ -348,8 +358,8 @@ def test_a_word_that_implies_others_is_read_as_those(ranger: RangerStand) -> Non
 
 def test_a_policy_about_several_objects_is_left_alone_with_a_reason(ranger: RangerStand) -> None:
     theirs(ranger, "two", ["sales"], ["orders", "refunds"], ["*"], policyItems=[item(ANN)])
-    grant = Grant(ANN, ORDERS, "select")
-    assert set(ranger.connector.read().facts.grants) == {grant, Grant(ANN, TABLES[1], "select")}
+    grant = GrantFact(ANN, ORDERS, "select")
+    assert set(ranger.connector.read().facts.grants) == {grant, GrantFact(ANN, TABLES[1], "select")}
     answer = ranger.connector.apply([Change(grant, None)])[0]
     assert answer.outcome is Outcome.UNSUPPORTED
     assert "'two'" in answer.detail
@@ -379,7 +389,7 @@ def test_a_policy_that_was_changed_meanwhile_is_not_overwritten(ranger: RangerSt
         base_url=ranger.server.address, auth=("admin", "secret"), transport=Meddling()
     ) as client:
         connector = RangerConnector(client, SERVICE, "lake", lambda: OBJECTS)
-        answer = connector.apply([Change(None, Grant(CY, ORDERS, "select"))])[0]
+        answer = connector.apply([Change(None, GrantFact(CY, ORDERS, "select"))])[0]
     assert answer.outcome is Outcome.FAILED
     assert "changed meanwhile" in answer.detail
     assert ranger.may(BOB, ORDERS, "table.read")
@@ -397,7 +407,7 @@ def test_more_policies_than_a_page_holds_are_all_read(ranger: RangerStand) -> No
 @pytest.mark.parametrize("name", ["o*", "ord?rs", "{USER}", "Orders"])
 def test_a_name_that_would_be_a_pattern_is_refused(ranger: RangerStand, name: str) -> None:
     table = Securable(ObjectType.TABLE, ("lake", "sales", name))
-    answer = ranger.connector.apply([Change(None, Grant(ANN, table, "select"))])[0]
+    answer = ranger.connector.apply([Change(None, GrantFact(ANN, table, "select"))])[0]
     assert answer.outcome is Outcome.FAILED
     assert "pattern" in answer.detail
     assert not ranger.admin.policies
@@ -501,13 +511,16 @@ def test_wrong_credentials_and_a_silent_server_are_told(ranger: RangerStand) -> 
 
 def test_what_the_server_refuses_is_told_in_its_own_words(ranger: RangerStand) -> None:
     unknown = Principal(Kind.USER, "nobody")
-    changes = [Change(None, Grant(unknown, ORDERS, "select")), Change(None, Grant(ANN, ORDERS, "fly"))]
+    changes = [
+        Change(None, GrantFact(unknown, ORDERS, "select")),
+        Change(None, GrantFact(ANN, ORDERS, "fly")),
+    ]
     answers = ranger.connector.apply(changes)
     assert [answer.outcome for answer in answers] == [Outcome.FAILED, Outcome.FAILED]
     assert "does not exist" in answers[0].detail
     assert "3022" in answers[1].detail
     role = Principal(Kind.ROLE, "reader")
-    ranger.connector.apply([Change(None, Known(role)), Change(None, Grant(role, ORDERS, "select"))])
+    ranger.connector.apply([Change(None, Known(role)), Change(None, GrantFact(role, ORDERS, "select"))])
     answer = ranger.connector.apply([Change(Known(role), None)])[0]
     assert "referenced" in answer.detail
 

@@ -7,16 +7,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headgate.sync.connectors.postgresql import CAPABILITIES as POSTGRESQL
-from headgate.sync.facts import Fact, Facts, Known, Property
-from headgate.sync.journal import Journal
-from headgate.sync.losses import Cause
-from headgate.sync.names import PrincipalMap
+from headgate.sync.connectors.postgresql.capabilities import CAPABILITIES as POSTGRESQL
 from headgate.sync.operations import compare, keep_in_step
-from headgate.sync.results import Change, Mode, Outcome
-from headgate.sync.run import undo
-from headgate.sync.snapshot import PolicySnapshot
-from headgate.sync.translate import translate
+from headgate.sync.pushing.journal import Journal
+from headgate.sync.pushing.results import Change, Mode, Outcome
+from headgate.sync.pushing.run import undo
+from headgate.sync.snapshots.facts import Fact, Facts, Known, Property
+from headgate.sync.snapshots.names import PrincipalMap
+from headgate.sync.snapshots.snapshot import PolicySnapshot
+from headgate.sync.translating.losses import Cause
+from headgate.sync.translating.translate import translate
 from tests.sync.stands import GravitinoStand, HeadgateStand, Stand
 from tests.sync.suite.test_a_push_never_widens import VOCABULARY
 from tests.sync.suite.test_pushes_are_safe import POLICY, READER, WRITER

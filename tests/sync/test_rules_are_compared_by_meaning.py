@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headgate.sync.dialects import OWN
-from headgate.sync.facts import Fact, Facts, Kind, Known, Mask, Member, Principal, RowFilter
-from headgate.sync.journal import Journal
-from headgate.sync.names import PrincipalMap
 from headgate.sync.operations import compare
-from headgate.sync.restrictions import rule_name
-from headgate.sync.results import Mode
+from headgate.sync.pushing.journal import Journal
+from headgate.sync.pushing.results import Mode
+from headgate.sync.snapshots.facts import Fact, Facts, Kind, Known, Mask, MemberFact, Principal, RowFilter
+from headgate.sync.snapshots.names import PrincipalMap
+from headgate.sync.translating.dialects import OWN
+from headgate.sync.translating.restrictions import rule_name
 from tests.sync.cells import COLUMNS as TYPES
 from tests.sync.cells import masked, rows_where
 from tests.sync.stands import FEW, Stand
@@ -71,10 +71,10 @@ def test_what_cannot_be_read_is_compared_as_it_is_written() -> None:
 
 
 def test_whom_a_rule_is_for_is_compared_by_those_whom_both_know() -> None:
-    members = [Member(TEAM, ANN), Member(TEAM, CY)]
+    members = [MemberFact(TEAM, ANN), MemberFact(TEAM, CY)]
     group, spelled = told("x < 10", "hive", (TEAM,)), RowFilter(TABLES[0], "r", "x < 10", (), (BOB,), "hive")
     assert not differing([*members, group], [*members, spelled])
-    assert differing([Member(TEAM, ANN), group], [spelled]) == {group, spelled}
+    assert differing([MemberFact(TEAM, ANN), group], [spelled]) == {group, spelled}
     # Whoever joins the team is met by the one, and by the other not.
     named = told("x < 10", "hive", (ANN, CY))
     assert differing([*members, group], [*members, named]) == {group, named}

@@ -6,19 +6,19 @@ from typing import Any
 import msgspec
 import pytest
 
-from headgate.decide.shape import Shape
+from headgate.decide.policies.shape import Shape
 from headgate.model.objects import ObjectType
+from headgate.model.records import ObjectRecord
 from headgate.model.schema import Field, Schema, StructType, parse_simple_type
 from headgate.store import labels, objects, policies
-from headgate.store.records import ObjectRecord
-from headgate.sync.connectors import headgate_policies
-from headgate.sync.connectors.headgate import HeadgateConnector
-from headgate.sync.dialects import OWN
-from headgate.sync.facts import Fact, Facts, Grant, Mask, Principal, RowFilter, Securable
-from headgate.sync.journal import Journal
-from headgate.sync.losses import Cause
-from headgate.sync.results import Change, Mode, Outcome, SyncResult
-from headgate.sync.run import undo
+from headgate.sync.connectors.headgate import policies as headgate_policies
+from headgate.sync.connectors.headgate.connector import HeadgateConnector
+from headgate.sync.pushing.journal import Journal
+from headgate.sync.pushing.results import Change, Mode, Outcome, SyncResult
+from headgate.sync.pushing.run import undo
+from headgate.sync.snapshots.facts import Fact, Facts, GrantFact, Mask, Principal, RowFilter, Securable
+from headgate.sync.translating.dialects import OWN
+from headgate.sync.translating.losses import Cause
 from tests.sync.cells import COLUMNS as TYPES
 from tests.sync.cells import SCHEMA, masked, rows_where, through_rules
 from tests.sync.stands import HeadgateStand, Stand
@@ -26,7 +26,7 @@ from tests.sync.worlds import CATALOG, COLUMNS, INVENTORY, PEOPLE, TABLES, USERS
 
 ANN, BOB, CY = USERS
 READS: tuple[Fact, ...] = tuple(
-    Grant(user, object, word)
+    GrantFact(user, object, word)
     for user in USERS
     for object, word in ((CATALOG, "USE_CATALOG"), (CATALOG, "USE_SCHEMA"), (CATALOG, "SELECT_TABLE"))
 )

@@ -9,13 +9,14 @@ from hypothesis import strategies as st
 
 from headgate.model.errors import IllegalArgument, Unsupported
 from headgate.model.objects import ObjectType
-from headgate.sync.facts import (
+from headgate.sync.pushing.journal import Journal
+from headgate.sync.snapshots.facts import (
     Facts,
-    Grant,
+    GrantFact,
     Kind,
     Known,
     Mask,
-    Owner,
+    OwnerFact,
     Present,
     Principal,
     Property,
@@ -23,8 +24,7 @@ from headgate.sync.facts import (
     Securable,
     Tag,
 )
-from headgate.sync.journal import Journal
-from headgate.sync.snapshot import ChangeLog, PolicySnapshot
+from headgate.sync.snapshots.snapshot import ChangeLog, PolicySnapshot
 from tests.sync.worlds import COLUMNS, TABLES, policies
 
 AT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -46,7 +46,7 @@ def test_a_snapshot_survives_its_text(facts: Facts) -> None:
 
 
 def test_no_two_snapshots_have_one_version_and_equal_content_has_one_hash() -> None:
-    facts = Facts([Known(ANN), Present(TABLES[0]), Grant(ANN, TABLES[0], "SELECT_TABLE")])
+    facts = Facts([Known(ANN), Present(TABLES[0]), GrantFact(ANN, TABLES[0], "SELECT_TABLE")])
     one, other = (PolicySnapshot.of(facts, "headgate", at=AT) for _ in range(2))
     assert one.version_id != other.version_id
     assert one.content_hash == other.content_hash
@@ -56,7 +56,7 @@ def test_no_two_snapshots_have_one_version_and_equal_content_has_one_hash() -> N
 
 
 def test_the_hash_is_that_of_what_stands_in_the_document() -> None:
-    facts = Facts([Known(ANN), Present(TABLES[0]), Grant(ANN, TABLES[0], "SELECT_TABLE")])
+    facts = Facts([Known(ANN), Present(TABLES[0]), GrantFact(ANN, TABLES[0], "SELECT_TABLE")])
     written = PolicySnapshot.of(facts, "headgate", at=AT)
     edited = PolicySnapshot.read(written.to_yaml().replace(b"SELECT_TABLE", b"MODIFY_TABLE"))
     assert edited.version_id == written.version_id
@@ -86,7 +86,12 @@ def test_odd_names_survive(name: str) -> None:
     user = Principal(Kind.USER, name)
     table = Securable(ObjectType.TABLE, (name, "s", name))
     facts = Facts(
-        [Known(user), Present(table), Grant(user, table, "SELECT_TABLE", option=True), Owner(table, user)]
+        [
+            Known(user),
+            Present(table),
+            GrantFact(user, table, "SELECT_TABLE", option=True),
+            OwnerFact(table, user),
+        ]
     )
     snapshot = PolicySnapshot.of(facts, "headgate", at=AT)
     assert PolicySnapshot.read(snapshot.to_json()).facts == facts
@@ -101,7 +106,7 @@ def test_everything_that_a_system_may_have_is_kept() -> None:
             Known(READER),
             Property(READER, "description", "reads"),
             Present(TABLES[0]),
-            Grant(ANN, TABLES[0], "postgresql:TRUNCATE", option=True),
+            GrantFact(ANN, TABLES[0], "postgresql:TRUNCATE", option=True),
             Tag(TABLES[0], "pii", "email"),
             RowFilter(TABLES[0], "own", "x = 1", (ANN,), ()),
             Mask(COLUMNS[0], "hide", "NULL", (), (ANN,)),
@@ -116,7 +121,7 @@ def test_everything_that_a_system_may_have_is_kept() -> None:
 
 
 def test_the_bytes_do_not_change_between_versions_of_this_program() -> None:
-    facts = Facts([Known(ANN), Present(TABLES[0]), Grant(ANN, TABLES[0], "SELECT_TABLE")])
+    facts = Facts([Known(ANN), Present(TABLES[0]), GrantFact(ANN, TABLES[0], "SELECT_TABLE")])
     snapshot = PolicySnapshot.of(facts, "headgate", at=AT)
     assert snapshot.to_yaml().decode() == (
         "content_hash: 6911226bd784ac884d95c3bd560ee9c4\n"

@@ -9,14 +9,14 @@ import pytest
 
 from headgate.model.objects import ObjectType
 from headgate.store import objects, policies
-from headgate.sync.connectors.gravitino import GravitinoConnector
-from headgate.sync.facts import Facts, Securable, Tag
-from headgate.sync.journal import Journal
-from headgate.sync.losses import Cause
-from headgate.sync.names import PrincipalMap
-from headgate.sync.results import Change, Mode, Outcome, SyncResult
-from headgate.sync.run import undo
-from headgate.sync.translate import Options
+from headgate.sync.connectors.gravitino.connector import GravitinoConnector
+from headgate.sync.pushing.journal import Journal
+from headgate.sync.pushing.results import Change, Mode, Outcome, SyncResult
+from headgate.sync.pushing.run import undo
+from headgate.sync.snapshots.facts import Facts, Securable, Tag
+from headgate.sync.snapshots.names import PrincipalMap
+from headgate.sync.translating.losses import Cause
+from headgate.sync.translating.options import Options
 from tests.sync.cloud_stands import LakeFormationStand
 from tests.sync.stands import GravitinoStand, HeadgateStand, Stand
 from tests.sync.worlds import COLUMNS, INVENTORY, SCHEMAS, TABLES, USERS, snapshot

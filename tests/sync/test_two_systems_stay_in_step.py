@@ -2,11 +2,11 @@
 
 from collections.abc import Callable
 
-from headgate.sync.facts import Grant, Kind, Member, Principal, RowFilter
-from headgate.sync.journal import Journal
-from headgate.sync.merge import Prefer
+from headgate.sync.comparing.merge import Prefer
 from headgate.sync.operations import compare, fetch, keep_in_step
-from headgate.sync.results import Change, Mode, Outcome
+from headgate.sync.pushing.journal import Journal
+from headgate.sync.pushing.results import Change, Mode, Outcome
+from headgate.sync.snapshots.facts import GrantFact, Kind, MemberFact, Principal, RowFilter
 from tests.sync.cells import ROWS, rows_where
 from tests.sync.stands import Stand
 from tests.sync.suite.test_pushes_are_safe import ANN, BOB, POLICY, READER
@@ -25,20 +25,20 @@ def test_changes_of_either_side_reach_the_other(stand_of: Callable[[str], Stand]
     assert there.may(ANN, TABLES[0], "table.read")
 
     # There bob is given a table, here the reader loses one and cy becomes a reader.
-    there.connector.apply([Change(None, Grant(there.own(READER), TABLES[2], "SELECT"))])
+    there.connector.apply([Change(None, GrantFact(there.own(READER), TABLES[2], "SELECT"))])
     cy = Principal(Kind.USER, "cy")
-    here.connector.apply([Change(None, Member(READER, cy)), Change(Member(READER, ANN), None)])
+    here.connector.apply([Change(None, MemberFact(READER, cy)), Change(MemberFact(READER, ANN), None)])
     second = keep_in_step(here.connector, there.connector, names, journal)
     assert not second.clashes
     assert second.source.ok
     assert second.target.ok
-    assert Grant(READER, TABLES[2], "SELECT_TABLE") in here.connector.read().facts
+    assert GrantFact(READER, TABLES[2], "SELECT_TABLE") in here.connector.read().facts
     assert there.may(cy, TABLES[0], "table.read")
     assert there.may(cy, TABLES[2], "table.read")
     assert not there.may(ANN, TABLES[0], "table.read")
 
     # What is taken away there goes here too.
-    there.connector.apply([Change(Grant(there.own(READER), TABLES[2], "SELECT"), None)])
+    there.connector.apply([Change(GrantFact(there.own(READER), TABLES[2], "SELECT"), None)])
     third = keep_in_step(here.connector, there.connector, names, journal)
     assert third.source.ok
     assert not here.may(cy, TABLES[2], "table.read")
@@ -56,7 +56,7 @@ def test_the_same_item_changed_on_both_sides_is_left_alone_or_decided(
     keep_in_step(here.connector, there.connector, names, journal)
     assert there.may(BOB, TABLES[2], "table.read")
     old = next(f for f in POLICY.grants if f.privilege == "MODIFY_TABLE")
-    denied = Grant(old.holder, old.object, old.privilege, type(old.decision).DENY)
+    denied = GrantFact(old.holder, old.object, old.privilege, type(old.decision).DENY)
     here.connector.apply([Change(old, denied)])
     there.connector.apply([Change(old, None)])
     left = keep_in_step(here.connector, there.connector, names, journal)
@@ -71,7 +71,7 @@ def test_a_preference_decides(stand_of: Callable[[str], Stand], journal: Journal
     names = between(here, there)
     keep_in_step(here.connector, there.connector, names, journal)
     old = next(f for f in POLICY.grants if f.privilege == "MODIFY_TABLE")
-    denied = Grant(old.holder, old.object, old.privilege, type(old.decision).DENY)
+    denied = GrantFact(old.holder, old.object, old.privilege, type(old.decision).DENY)
     here.connector.apply([Change(old, denied)])
     there.connector.apply([Change(old, None)])
     keep_in_step(here.connector, there.connector, names, journal, Prefer.SOURCE)

@@ -3,15 +3,15 @@
 from hypothesis import given, settings
 
 from headgate.model.privileges import Condition
-from headgate.sync.facts import Facts, Grant, Kind, Present, Principal
-from headgate.sync.merge import Clash, Prefer, merge
+from headgate.sync.comparing.merge import Clash, Prefer, merge
+from headgate.sync.snapshots.facts import Facts, GrantFact, Kind, Present, Principal
 from tests.sync.worlds import TABLES, policies
 
 ANN = Principal(Kind.USER, "ann")
-READ = Grant(ANN, TABLES[0], "SELECT_TABLE")
-DENY = Grant(ANN, TABLES[0], "SELECT_TABLE", Condition.DENY)
-OPTION = Grant(ANN, TABLES[0], "SELECT_TABLE", option=True)
-OTHER = Grant(ANN, TABLES[1], "SELECT_TABLE")
+READ = GrantFact(ANN, TABLES[0], "SELECT_TABLE")
+DENY = GrantFact(ANN, TABLES[0], "SELECT_TABLE", Condition.DENY)
+OPTION = GrantFact(ANN, TABLES[0], "SELECT_TABLE", option=True)
+OTHER = GrantFact(ANN, TABLES[1], "SELECT_TABLE")
 
 
 def said(facts: Facts) -> set[object]:

@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from headgate.model.errors import IllegalArgument
-from headgate.sync.facts import Fact, Facts, Grant, Kind, Known, Owner, Principal, Securable
-from headgate.sync.journal import Journal
-from headgate.sync.losses import Cause
-from headgate.sync.names import PrincipalMap
-from headgate.sync.results import Change, Mode, Outcome
-from headgate.sync.run import undo
-from headgate.sync.translate import Options
+from headgate.sync.pushing.journal import Journal
+from headgate.sync.pushing.results import Change, Mode, Outcome
+from headgate.sync.pushing.run import undo
+from headgate.sync.snapshots.facts import Fact, Facts, GrantFact, Kind, Known, OwnerFact, Principal, Securable
+from headgate.sync.snapshots.names import PrincipalMap
+from headgate.sync.translating.losses import Cause
+from headgate.sync.translating.options import Options
 from tests.sync.cloud_stands import UnityStand
 from tests.sync.stands import Stand
 from tests.sync.worlds import CATALOG, INVENTORY, PEOPLE, SCHEMAS, TABLES, USERS, VIEWS, snapshot
@@ -29,11 +29,11 @@ def unity(stand_of: Callable[[str], Stand]) -> UnityStand:
 
 
 def policy(*facts: Fact) -> Facts:
-    gates = [Grant(ANN, CATALOG, word) for word in ("USE_CATALOG", "USE_SCHEMA")]
+    gates = [GrantFact(ANN, CATALOG, word) for word in ("USE_CATALOG", "USE_SCHEMA")]
     return Facts([*INVENTORY, *PEOPLE, *gates, *facts])
 
 
-READS = policy(Grant(ANN, TABLES[0], "SELECT_TABLE"))
+READS = policy(GrantFact(ANN, TABLES[0], "SELECT_TABLE"))
 
 
 def test_a_server_without_authorization_is_an_error(unity: UnityStand, journal: Journal) -> None:
@@ -54,7 +54,7 @@ def test_reading_is_not_granted_where_it_would_wake_a_right_to_change(
     unity.server.held["table", "lake.sales.orders"][ann.name] = {"MODIFY"}
     result = unity.connector.push(snapshot(READS), Mode.MERGE, unity.names, journal)
     refused = [item.change.after for item in result.items if item.outcome is Outcome.WIDENS]
-    assert refused == [Grant(ann, TABLES[0], "SELECT")]
+    assert refused == [GrantFact(ann, TABLES[0], "SELECT")]
     assert not unity.may(ANN, TABLES[0], "table.insert")
 
 
@@ -65,8 +65,8 @@ def test_a_right_to_change_without_reading_is_none_elsewhere(unity: UnityStand) 
     unity.server.held["table", "lake.sales.orders"][bob.name] = {"MODIFY"}
     facts = unity.connector.fetch().facts
     assert [g.privilege for g in facts.grants_of[ann]] == ["unity:MODIFY WITHOUT SELECT"]
-    assert Grant(bob, TABLES[0], "unity:MODIFY") in facts
-    assert Grant(bob, SCHEMAS[0], "SELECT_TABLE") in facts
+    assert GrantFact(bob, TABLES[0], "unity:MODIFY") in facts
+    assert GrantFact(bob, SCHEMAS[0], "SELECT_TABLE") in facts
 
 
 def test_users_are_read_page_by_page_to_an_empty_one(
@@ -107,7 +107,7 @@ def test_a_user_is_made_only_when_asked_for_and_goes_with_the_undo(
     unity: UnityStand, journal: Journal
 ) -> None:
     new = Principal(Kind.USER, "new")
-    facts = policy(Known(new), Grant(new, CATALOG, "USE_CATALOG"))
+    facts = policy(Known(new), GrantFact(new, CATALOG, "USE_CATALOG"))
     result = unity.connector.push(snapshot(facts), Mode.MERGE, unity.names, journal)
     assert any(loss.cause is Cause.MISSING_PRINCIPAL for loss in result.losses)
     options = Options(create_principals=True)
@@ -121,16 +121,16 @@ def test_owners_are_told_and_left_alone(unity: UnityStand, journal: Journal) -> 
     entry = unity.server.objects["table", "lake.sales.orders"]
     entry["owner"] = unity.own(CY).name
     try:
-        assert Owner(TABLES[0], unity.own(CY)) in unity.connector.fetch().facts
-        facts = policy(Owner(TABLES[0], ANN))
+        assert OwnerFact(TABLES[0], unity.own(CY)) in unity.connector.fetch().facts
+        facts = policy(OwnerFact(TABLES[0], ANN))
         result = unity.connector.push(
             snapshot(facts), Mode.OVERWRITE, unity.names, journal, Options(owners=True)
         )
         assert result.ok
         assert any(loss.cause is Cause.OWNER for loss in result.losses)
-        change = Change(None, Owner(TABLES[0], unity.own(ANN)))
+        change = Change(None, OwnerFact(TABLES[0], unity.own(ANN)))
         assert unity.connector.apply([change])[0].outcome is Outcome.UNSUPPORTED
-        assert Owner(TABLES[0], unity.own(CY)) in unity.connector.fetch().facts
+        assert OwnerFact(TABLES[0], unity.own(CY)) in unity.connector.fetch().facts
     finally:
         del entry["owner"]
 
@@ -139,7 +139,7 @@ def test_a_container_is_granted_only_if_its_views_may_be_read_too(
     unity: UnityStand, journal: Journal
 ) -> None:
     unity.connector.push(
-        snapshot(policy(Grant(ANN, SCHEMAS[0], "SELECT_TABLE"))), Mode.MERGE, unity.names, journal
+        snapshot(policy(GrantFact(ANN, SCHEMAS[0], "SELECT_TABLE"))), Mode.MERGE, unity.names, journal
     )
     assert unity.may(ANN, TABLES[0], "table.read")
     assert not unity.may(ANN, VIEWS[0], "view.read")
@@ -150,10 +150,10 @@ def test_what_the_server_refuses_is_told_in_its_words(unity: UnityStand) -> None
     missing = Securable(T("table"), ("lake", "sales", "gone"))
     answers = unity.connector.apply(
         [
-            Change(None, Grant(nobody, TABLES[0], "SELECT")),
-            Change(None, Grant(unity.own(ANN), missing, "SELECT")),
-            Change(None, Grant(unity.own(ANN), TABLES[0], "MANAGE")),
-            Change(Grant(unity.own(ANN), TABLES[0], "SELECT"), None),
+            Change(None, GrantFact(nobody, TABLES[0], "SELECT")),
+            Change(None, GrantFact(unity.own(ANN), missing, "SELECT")),
+            Change(None, GrantFact(unity.own(ANN), TABLES[0], "MANAGE")),
+            Change(GrantFact(unity.own(ANN), TABLES[0], "SELECT"), None),
         ]
     )
     assert [answer.outcome for answer in answers] == [Outcome.FAILED] * 3 + [Outcome.APPLIED]

@@ -8,21 +8,21 @@ from hypothesis import strategies as st
 
 from headgate.model.errors import IllegalArgument
 from headgate.model.privileges import Condition
-from headgate.sync.canonical import canonical, vocabulary
-from headgate.sync.connectors import all_capabilities
-from headgate.sync.connectors.hive_authorizers import LEGACY, SQL_STANDARD, TABLE_ACL
-from headgate.sync.connectors.ranger import CAPABILITIES as RANGER
-from headgate.sync.connectors.ranger_policies import EVERYONE, lines
-from headgate.sync.facts import Fact, Facts, Grant, Mask, Principal, RowFilter
-from headgate.sync.names import PrincipalMap
-from headgate.sync.translate import translate
+from headgate.sync.connectors.hive.authorizers import LEGACY, SQL_STANDARD, TABLE_ACL
+from headgate.sync.connectors.ranger.capabilities import CAPABILITIES as RANGER
+from headgate.sync.connectors.ranger.policies import EVERYONE, lines
+from headgate.sync.registry import all_capabilities
+from headgate.sync.snapshots.facts import Fact, Facts, GrantFact, Mask, Principal, RowFilter
+from headgate.sync.snapshots.names import PrincipalMap
+from headgate.sync.translating.canonical import canonical, vocabulary
+from headgate.sync.translating.translate import translate
 from tests.sync.worlds import CATALOG, COLUMNS, GROUPS, INVENTORY, PEOPLE, SCHEMAS, TABLES, USERS
 
 ANN, BOB, CY = USERS
-OPEN = tuple(Grant(user, CATALOG, word) for user in USERS for word in ("USE_CATALOG", "USE_SCHEMA"))
+OPEN = tuple(GrantFact(user, CATALOG, word) for user in USERS for word in ("USE_CATALOG", "USE_SCHEMA"))
 
 
-def denied(*facts: Fact) -> set[Grant]:
+def denied(*facts: Fact) -> set[GrantFact]:
     source = Facts([*INVENTORY, *PEOPLE, *OPEN, *facts])
     there = Facts([*INVENTORY, *PEOPLE])
     words = vocabulary(all_capabilities())
@@ -31,24 +31,27 @@ def denied(*facts: Fact) -> set[Grant]:
 
 
 def test_a_denial_is_said_by_the_words_that_take_nothing_else() -> None:
-    deny = Grant(ANN, TABLES[0], "MODIFY_TABLE", Condition.DENY)
+    deny = GrantFact(ANN, TABLES[0], "MODIFY_TABLE", Condition.DENY)
     assert {g.privilege for g in denied(deny)} == {"select", "update", "alter"}
-    assert {g.privilege for g in denied(deny, Grant(ANN, TABLES[0], "SELECT_TABLE"))} == {"update", "alter"}
+    assert {g.privilege for g in denied(deny, GrantFact(ANN, TABLES[0], "SELECT_TABLE"))} == {
+        "update",
+        "alter",
+    }
 
 
 def test_a_denial_on_a_container_spares_what_is_allowed_anywhere_in_it() -> None:
-    deny = Grant(ANN, SCHEMAS[0], "SELECT_TABLE", Condition.DENY)
+    deny = GrantFact(ANN, SCHEMAS[0], "SELECT_TABLE", Condition.DENY)
     assert {g.privilege for g in denied(deny)} == {"select"}
-    assert not denied(deny, Grant(ANN, SCHEMAS[0], "SELECT_VIEW"))
-    assert {g.privilege for g in denied(deny, Grant(ANN, SCHEMAS[1], "SELECT_VIEW"))} == {"select"}
+    assert not denied(deny, GrantFact(ANN, SCHEMAS[0], "SELECT_VIEW"))
+    assert {g.privilege for g in denied(deny, GrantFact(ANN, SCHEMAS[1], "SELECT_VIEW"))} == {"select"}
 
 
 def test_a_denial_on_a_column_is_not_said_of_its_table() -> None:
-    assert not denied(Grant(ANN, COLUMNS[0], "SELECT_TABLE", Condition.DENY))
+    assert not denied(GrantFact(ANN, COLUMNS[0], "SELECT_TABLE", Condition.DENY))
 
 
 def test_only_gates_that_a_system_never_asks_for_are_opened_when_it_is_read() -> None:
-    read = Facts([*INVENTORY, Grant(ANN, TABLES[0], "SELECT")])
+    read = Facts([*INVENTORY, GrantFact(ANN, TABLES[0], "SELECT")])
     uses = {
         able.system: {g.privilege for g in canonical(read, able).grants if g.privilege.startswith("USE_")}
         for able in (SQL_STANDARD, LEGACY, TABLE_ACL)

@@ -5,9 +5,20 @@ from hypothesis import strategies as st
 
 from headgate.model.objects import ObjectType
 from headgate.model.privileges import Condition
-from headgate.sync.connectors import all_capabilities
-from headgate.sync.facts import Fact, Facts, Grant, Kind, Known, Member, Owner, Present, Principal, Securable
-from headgate.sync.snapshot import PolicySnapshot
+from headgate.sync.registry import all_capabilities
+from headgate.sync.snapshots.facts import (
+    Fact,
+    Facts,
+    GrantFact,
+    Kind,
+    Known,
+    MemberFact,
+    OwnerFact,
+    Present,
+    Principal,
+    Securable,
+)
+from headgate.sync.snapshots.snapshot import PolicySnapshot
 
 _T = ObjectType
 
@@ -53,13 +64,15 @@ _OPAQUE: dict[ObjectType, tuple[str, ...]] = {
 
 
 @st.composite
-def grants(draw: st.DrawFn, holders: tuple[Principal, ...], deny: bool, columns: bool, opaque: bool) -> Grant:
+def grants(
+    draw: st.DrawFn, holders: tuple[Principal, ...], deny: bool, columns: bool, opaque: bool
+) -> GrantFact:
     objects = [Securable(_T.METALAKE), *OBJECTS, *(COLUMNS if columns else ())]
     object = draw(st.sampled_from(objects))
     words = _BY_TYPE[object.type] + (_OPAQUE.get(object.type, ()) if opaque else ())
     decision = draw(st.sampled_from(list(Condition))) if deny else Condition.ALLOW
     privilege = draw(st.sampled_from(words))
-    return Grant(draw(st.sampled_from(holders)), object, privilege, decision)
+    return GrantFact(draw(st.sampled_from(holders)), object, privilege, decision)
 
 
 @st.composite
@@ -80,7 +93,7 @@ def policies(
     # The gates are common, or nothing below them would ever matter.
     for holder in draw(st.sets(st.sampled_from(holders), max_size=4)):
         for word in ("USE_CATALOG", "USE_SCHEMA"):
-            by_key[holder, CATALOG, word] = Grant(holder, CATALOG, word)
+            by_key[holder, CATALOG, word] = GrantFact(holder, CATALOG, word)
     for grant in draw(st.lists(grants(holders, deny, columns, opaque), max_size=14)):
         by_key[grant.holder, grant.object, grant.privilege] = grant
     facts.update(by_key.values())
@@ -88,10 +101,10 @@ def policies(
     inside += [
         (of, who) for of in ROLES for who in (*USERS, *GROUPS, *(ROLES if nested else ())) if of != who
     ]
-    facts.update(Member(of, who) for of, who in draw(st.sets(st.sampled_from(inside), max_size=9)))
+    facts.update(MemberFact(of, who) for of, who in draw(st.sets(st.sampled_from(inside), max_size=9)))
     if owners:
         for object in draw(st.sets(st.sampled_from(OBJECTS), max_size=2)):
-            facts.add(Owner(object, draw(st.sampled_from(USERS))))
+            facts.add(OwnerFact(object, draw(st.sampled_from(USERS))))
     return Facts(facts)
 
 

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from headgate.model.errors import ConnectionFailed, Forbidden
 from headgate.vending import NoVending, Scope, SignRequest, StorageCredential, TooManyFiles, Vendor, Vendors
 from headgate.vending.policy import policy
-from tests.minio import PATIENCE, Minio
+from tests.minio import Minio
 from tests.openings import opened
 
-pytestmark = [pytest.mark.real, pytest.mark.timeout(PATIENCE)]
+pytestmark = pytest.mark.real
 
 OURS = ("w/t1/data/a", "w/t1/data/b c+d%2F=*.parquet", "w/t1/metadata/ü.json")
 THEIRS = ("w/t10/a", "w/t1", "w/t2/data/a", "w/t2/data/b", "other")

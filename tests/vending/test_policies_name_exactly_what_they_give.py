@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headgate.model.errors import HeadgateError, IllegalArgument
-from headgate.vending import Scope, Settings, TooManyFiles, Unscopable
+from headgate.vending import Scope, StorageSettings, TooManyFiles, Unscopable
 from headgate.vending.credentials import prefixes
 from headgate.vending.policy import LARGEST, policy
 from headgate.vending.vendor import session_name
@@ -113,7 +113,7 @@ def _fits(files: tuple[str, ...]) -> bool:
 
 
 def test_the_policy_is_for_the_part_of_aws_that_the_role_is_in() -> None:
-    known = Settings.of({"s3-role-arn": "arn:aws-cn:iam::123456789012:role/lake"})
+    known = StorageSettings.of({"s3-role-arn": "arn:aws-cn:iam::123456789012:role/lake"})
     assert '"arn:aws-cn:s3:::bucket/t/*"' in policy(Scope(folders=("s3://bucket/t",)), known.partition)
 
 
@@ -159,11 +159,11 @@ def test_people_whose_names_sts_cannot_take_stay_apart() -> None:
 )
 def test_settings_that_make_no_sense_are_refused_by_name(key: str, value: str) -> None:
     with pytest.raises(IllegalArgument, match=key):
-        Settings.of({key: value})
+        StorageSettings.of({key: value})
 
 
 def test_no_secret_is_in_a_repr() -> None:
-    known = Settings.of(
+    known = StorageSettings.of(
         {"s3-access-key-id": "AKIA-1", "s3-secret-access-key": "hush-2", "s3-session-token": "hush-3"}
     )
     for text in (repr(known), str(known), repr(HeadgateError(str(known)))):

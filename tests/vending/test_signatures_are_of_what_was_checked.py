@@ -9,7 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from headgate.model.errors import Forbidden
-from headgate.vending import Scope, Settings, Signed, SignRequest, Vendors
+from headgate.vending import Scope, Signed, SignRequest, StorageSettings, Vendors
 from headgate.vending.checks import check, payload
 from headgate.vending.requests import target
 from tests.openings import opened
@@ -272,14 +272,14 @@ def test_a_bulk_delete_is_checked_key_by_key(body: str | None) -> None:
     scope = Scope(write=("s3://bucket/w/t1",))
     request = asked(f"http://{HOST}/bucket?delete", "POST", body)
     with pytest.raises(Forbidden):
-        check(request, target(request.uri, Settings.of(OWN_STORE)), scope)
+        check(request, target(request.uri, StorageSettings.of(OWN_STORE)), scope)
 
 
 def test_a_bulk_delete_is_signed_with_the_body_that_was_checked() -> None:
     scope = Scope(write=("s3://bucket/w/t1",))
     body = delete_of("w/t1/a", "w/t1/b&amp;c")
     request = asked(f"http://{HOST}/bucket?delete", "POST", body)
-    found = check(request, target(request.uri, Settings.of(OWN_STORE)), scope)
+    found = check(request, target(request.uri, StorageSettings.of(OWN_STORE)), scope)
     assert found == ("s3://bucket/w/t1/a", "s3://bucket/w/t1/b&c")
     digest = hashlib.sha256(body.encode()).hexdigest()
     assert payload(request, {}) == digest

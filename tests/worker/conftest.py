@@ -5,10 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from headgate.store import Store, ledger
-from tests.postgres import postgres_server, postgres_url, store_url
 from tests.worker.times import Clock
-
-__all__ = ["postgres_server", "postgres_url", "store_url"]
 
 
 @pytest.fixture

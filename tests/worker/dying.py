@@ -13,8 +13,8 @@ from typing import Any
 from sqlalchemy import event
 
 from headgate.pipelines import materialise
-from headgate.settings import Settings
-from headgate.steward.workshop import Workshop
+from headgate.settings.server import Settings
+from headgate.steward.reads.copies.workshop import Workshop
 from headgate.store import ledger
 from headgate.worker import process
 from headgate.worker.loop import Worker

@@ -4,10 +4,12 @@ import os
 import signal
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
 
 import pyspark
 
@@ -99,10 +101,29 @@ def connect_server(folder: Path, port: int) -> SparkProcess:
         "spark-internal",
     )
     ends = time.monotonic() + 240
-    while True:
-        with socket.socket() as probe:
-            if probe.connect_ex(("127.0.0.1", port)) == 0:
-                return server
+    while not _answers(port):
         assert server.process.poll() is None, server.log.read_text()[-2000:]
         assert time.monotonic() < ends, server.log.read_text()[-2000:]
         time.sleep(0.2)
+    return server
+
+
+_QUESTION: Final = """
+import sys
+from headgate.pipelines.session import SparkSettings, bare_session
+session = bare_session(SparkSettings(remote=sys.argv[1]))
+assert session.range(1).collect()[0].id == 0
+session.stop()
+"""
+
+
+def _answers(port: int) -> bool:
+    """Whether a session is served: a port that is open may belong to a server that does not answer yet."""
+    with socket.socket() as probe:
+        if probe.connect_ex(("127.0.0.1", port)) != 0:
+            return False
+    asking = [sys.executable, "-c", _QUESTION, f"sc://127.0.0.1:{port}"]
+    try:
+        return subprocess.run(asking, capture_output=True, timeout=60).returncode == 0
+    except subprocess.TimeoutExpired:
+        return False

@@ -16,14 +16,14 @@ from pyiceberg.catalog.noop import NoopCatalog
 from pyiceberg.table import StaticTable, Table
 from sqlalchemy import select
 
-from headgate.catalogs.iceberg.descriptions import parsed
+from headgate.catalogs.iceberg.describing.descriptions import parsed
 from headgate.catalogs.interface import Document, IcebergCatalog
 from headgate.decide import Node
 from headgate.lenses.copies import GovernedCopy
 from headgate.model.objects import ObjectRef, ObjectType
 from headgate.pipelines.session import SparkSettings
 from headgate.steward import Steward
-from headgate.steward.shapes import place
+from headgate.steward.metadata.shapes import place
 from headgate.store import Store, ledger
 from headgate.store import tables as t
 from headgate.worker.loop import Worker
@@ -84,7 +84,7 @@ class Stand:
         self.store = steward.kernel.store
         self.api = api
         self.folder = folder
-        steward.reads.patience = 0
+        steward.waiting.patience = 0
         steward.scans.patience = 0.3
 
     # -- the lake -----------------------------------------------------------------------------------------------

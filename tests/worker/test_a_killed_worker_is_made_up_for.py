@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from headgate.model.secrets import Secret
-from headgate.settings import HANDOVER, Settings
+from headgate.settings.server import HANDOVER, Settings
 from headgate.store import ledger
 from tests.openings import opened
 from tests.real.server import environment
@@ -22,7 +22,6 @@ from tests.worker.times import Clock
 pytestmark = [
     pytest.mark.spark,
     pytest.mark.real,
-    pytest.mark.timeout(900),
     pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"),
     pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning"),
 ]

@@ -123,7 +123,7 @@ def test_a_document_that_nobody_thought_of_does_not_end_the_worker(
     def broken(*_: Any) -> Any:
         raise KeyError("person-1@secret.example")
 
-    monkeypatch.setattr(stand.steward.workshop, "_sight", broken)
+    monkeypatch.setattr(stand.steward.workshop, "_read", broken)
     assert not worker.step()
     (entry,) = stand.entries("t")
     assert (entry.state, entry.reason) == (

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from headgate.store import Store, database, ledger
-from headgate.store.ledger import Batch, Fault, Wanted
+from headgate.store.reads.ledger import Batch, Fault, Wanted
 from tests.worker.times import Clock
 
 OVER = ledger.LEASE + timedelta(seconds=1)

@@ -8,6 +8,7 @@ import msgspec
 
 from headgate.catalogs.iceberg.storage import Storage
 from headgate.model.objects import ObjectType
+from headgate.model.past import NOTHING_BEFORE, Past
 from headgate.model.tables import LoadedTable, TableChange, TableDefinition
 from headgate.store import Write
 
@@ -17,7 +18,7 @@ Namespace = tuple[str, ...]
 """The segments of a schema's name, the outermost first."""
 
 
-class Place(msgspec.Struct, frozen=True):
+class TablePlace(msgspec.Struct, frozen=True):
     """A table or view by name, and the id of its object; 0 while it has none yet."""
 
     schema: Namespace
@@ -39,6 +40,8 @@ class Document(msgspec.Struct, frozen=True):
 
     location: str | None
     metadata: dict[str, Any]
+    past: Past = NOTHING_BEFORE
+    """What is known of the table's columns besides."""
 
 
 @dataclass(frozen=True)
@@ -89,16 +92,16 @@ class TableCatalog(Catalog, Protocol):
     def tables(self, schema: Namespace) -> list[str]:
         """The names of the tables in a schema, if they are kept outside."""
 
-    def load_table(self, at: Place) -> LoadedTable:
+    def load_table(self, at: TablePlace) -> LoadedTable:
         """A table as it is now."""
 
-    def create_table(self, at: Place, definition: TableDefinition) -> Staged[LoadedTable]:
+    def create_table(self, at: TablePlace, definition: TableDefinition) -> Staged[LoadedTable]:
         """Prepare a new table; what the catalog cannot do is refused before anything is written."""
 
-    def alter_table(self, at: Place, changes: tuple[TableChange, ...]) -> Staged[LoadedTable]:
+    def alter_table(self, at: TablePlace, changes: tuple[TableChange, ...]) -> Staged[LoadedTable]:
         """Prepare changes of a table. A new name needs nothing here where names are kept in the object rows."""
 
-    def drop_table(self, at: Place, *, purge: bool) -> Staged[None]:
+    def drop_table(self, at: TablePlace, *, purge: bool) -> Staged[None]:
         """Prepare to forget a table; `purge` deletes its files as well, once it is forgotten."""
 
 
@@ -109,8 +112,11 @@ class IcebergCatalog(TableCatalog, Protocol):
     properties: dict[str, str]
     """As they were declared, secrets included."""
 
-    def document(self, at: Place) -> Document:
+    def document(self, at: TablePlace) -> Document:
         """The current document of a table or view."""
+
+    def document_at(self, at: TablePlace, location: str) -> Document:
+        """The document of a table that lay there when somebody asked for work on it."""
 
     storage: Storage
     """Where the files of its tables lie."""
@@ -133,25 +139,46 @@ class IcebergCatalog(TableCatalog, Protocol):
     def given_folders(self, document: Document) -> tuple[str, ...]:
         """The folders of a table that clients may be given access to, because nothing else lies in them."""
 
-    def new_document(self, at: Place, definition: dict[str, Any]) -> Document:
+    def new_document(self, at: TablePlace, definition: dict[str, Any]) -> Document:
         """What a table or view made from a create request would be; nothing is written."""
 
-    def create_document(self, at: Place, definition: dict[str, Any]) -> Staged[Document]:
+    def create_document(self, at: TablePlace, definition: dict[str, Any]) -> Staged[Document]:
         """Prepare a new table or view from a create request."""
 
-    def register_document(self, at: Place, location: str) -> Staged[Document]:
+    def register_document(self, at: TablePlace, location: str) -> Staged[Document]:
         """Prepare to take over a table or view whose document lies in this catalog's storage already."""
 
     def commit_document(
-        self, at: Place, requirements: Sequence[dict[str, Any]], updates: Sequence[dict[str, Any]]
+        self, at: TablePlace, requirements: Sequence[dict[str, Any]], updates: Sequence[dict[str, Any]]
     ) -> Staged[Document]:
         """Prepare a commit. A place without an object is a table that the commit makes."""
 
-    def rename(self, at: Place, to: Place) -> None:
+    def rename(self, at: TablePlace, to: TablePlace) -> None:
         """Give a table or view another name in the system behind the catalog."""
 
-    def drop_view(self, at: Place) -> None:
+    def drop_view(self, at: TablePlace) -> None:
         """Remove a view from the system behind the catalog."""
+
+
+@runtime_checkable
+class NamingCatalog(Catalog, Protocol):
+    """A catalog whose names another system keeps: what is there is asked for there."""
+
+    def schema_exists(self, name: Namespace) -> bool:
+        """Whether the other system has such a schema."""
+
+    def entries(self, schema: Namespace, type: ObjectType) -> list[str]:
+        """The names of the tables or views in a schema of the other system."""
+
+
+@runtime_checkable
+class CommitsTogether(IcebergCatalog, Protocol):
+    """A catalog whose server commits to several tables in one call, because only it can promise all or none."""
+
+    def commit_together(
+        self, changes: Sequence[tuple[TablePlace, Sequence[dict[str, Any]], Sequence[dict[str, Any]]]]
+    ) -> list[Staged[Document]]:
+        """Commit to several tables, all or none of them."""
 
 
 _kinds: Final[dict[tuple[type, type], bool]] = {}
@@ -166,6 +193,16 @@ def holds_tables(catalog: Catalog) -> TypeGuard[TableCatalog]:
 def holds_documents(catalog: Catalog) -> TypeGuard[IcebergCatalog]:
     """Whether the tables of a catalog are Iceberg documents."""
     return _is(catalog, IcebergCatalog)
+
+
+def keeps_names(catalog: Catalog) -> TypeGuard[NamingCatalog]:
+    """Whether another system keeps the names of a catalog."""
+    return catalog.outside and _is(catalog, NamingCatalog)
+
+
+def commits_together(catalog: Catalog) -> TypeGuard[CommitsTogether]:
+    """Whether commits to several tables of a catalog are one call to the system behind it."""
+    return _is(catalog, CommitsTogether)
 
 
 def _is(catalog: Catalog, kind: type) -> bool:

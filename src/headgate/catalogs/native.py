@@ -4,10 +4,11 @@ import uuid
 from collections.abc import Sequence
 from typing import Any, Final
 
-from headgate.catalogs.iceberg import descriptions, faults, table_metadata, view_metadata
+from headgate.catalogs.iceberg import faults, table_metadata, view_metadata
+from headgate.catalogs.iceberg.describing import descriptions
 from headgate.catalogs.iceberg.places import check_document
 from headgate.catalogs.iceberg.storage import Storage
-from headgate.catalogs.interface import Document, Namespace, Place, Staged
+from headgate.catalogs.interface import Document, Namespace, Staged, TablePlace
 from headgate.catalogs.kept import Kept
 from headgate.catalogs.locations import GOVERNED, checked_warehouse, inside, more_places, normal, segment
 from headgate.catalogs.openings import Openings
@@ -69,21 +70,21 @@ class Native(Kept):
     def tables(self, schema: Namespace) -> list[str]:
         return []
 
-    def load_table(self, at: Place) -> t.LoadedTable:
+    def load_table(self, at: TablePlace) -> t.LoadedTable:
         now = self.document(at)
-        return descriptions.told(at.name, now.metadata, now.location)
+        return descriptions.describe_table(at.name, now.metadata, now.location)
 
-    def create_table(self, at: Place, definition: t.TableDefinition) -> Staged[t.LoadedTable]:
+    def create_table(self, at: TablePlace, definition: t.TableDefinition) -> Staged[t.LoadedTable]:
         id = uuid.uuid4()
         return self._described(at, self._first(descriptions.made(definition, self._folder(at, id), id)))
 
-    def alter_table(self, at: Place, changes: tuple[t.TableChange, ...]) -> Staged[t.LoadedTable]:
+    def alter_table(self, at: TablePlace, changes: tuple[t.TableChange, ...]) -> Staged[t.LoadedTable]:
         now = self.document(at)
         assert now.location is not None
         updates = descriptions.updates_for(now.metadata, now.location, self.storage.io, changes)
         return self._described(at, self._next(at, now, updates))
 
-    def document(self, at: Place) -> Document:
+    def document(self, at: TablePlace) -> Document:
         location = self._pointer(at)
         found = self.storage.read(location)
         if found.get("format-version") not in _VERSIONS[at.type] or not isinstance(
@@ -94,6 +95,9 @@ class Native(Kept):
                 hint="restore it from a backup",
             )
         return Document(location, found)
+
+    def document_at(self, at: TablePlace, location: str) -> Document:
+        return Document(location, self.storage.read(location))
 
     def own_folders(self, document: Document) -> tuple[str, ...]:
         return (_place(document.metadata),)
@@ -112,7 +116,7 @@ class Native(Kept):
             if any(inside(place, folder) for folder in self.allowed)
         )
 
-    def new_document(self, at: Place, definition: Json) -> Document:
+    def new_document(self, at: TablePlace, definition: Json) -> Document:
         id = uuid.uuid4()
         place = definition.get("location")
         # Kept as the client spelled it: it compares what it asked for with what it gets.
@@ -121,10 +125,10 @@ class Native(Kept):
         check_document(document, self.allowed)
         return Document(None, document)
 
-    def create_document(self, at: Place, definition: Json) -> Staged[Document]:
+    def create_document(self, at: TablePlace, definition: Json) -> Staged[Document]:
         return self._first(self.new_document(at, definition).metadata)
 
-    def register_document(self, at: Place, location: str) -> Staged[Document]:
+    def register_document(self, at: TablePlace, location: str) -> Staged[Document]:
         if not any(inside(normal(location), folder) for folder in self.allowed):
             raise IllegalArgument(
                 f"the metadata file '{clip(location, 200)}' is not inside this catalog",
@@ -147,7 +151,7 @@ class Native(Kept):
         return Staged(Document(location, document), commit)
 
     def commit_document(
-        self, at: Place, requirements: Sequence[Json], updates: Sequence[Json]
+        self, at: TablePlace, requirements: Sequence[Json], updates: Sequence[Json]
     ) -> Staged[Document]:
         if at.object:
             now = self.document(at)
@@ -156,13 +160,13 @@ class Native(Kept):
         table_metadata.require(None, requirements)
         return self._first(table_metadata.applied(table_metadata.empty(_first_version(updates)), updates))
 
-    def rename(self, at: Place, to: Place) -> None:
+    def rename(self, at: TablePlace, to: TablePlace) -> None:
         """Names are kept in the object rows."""
 
-    def drop_view(self, at: Place) -> None:
+    def drop_view(self, at: TablePlace) -> None:
         """The pointer goes with the object row; the file stays, as in Iceberg."""
 
-    def drop_table(self, at: Place, *, purge: bool) -> Staged[None]:
+    def drop_table(self, at: TablePlace, *, purge: bool) -> Staged[None]:
         """Forget the pointer, which goes with the object row. Files stay, as in Iceberg, unless they are purged."""
         if not purge:
             return Staged(None)
@@ -179,7 +183,7 @@ class Native(Kept):
 
     # -- inside -------------------------------------------------------------------------------------------------
 
-    def _folder(self, at: Place, id: uuid.UUID) -> str:
+    def _folder(self, at: TablePlace, id: uuid.UUID) -> str:
         """The id makes the folder this table's own: one dropped and made again shares nothing with the former."""
         return f"{self.schema_folder(at.schema)}/{segment(at.name)}-{id.hex}"
 
@@ -195,7 +199,7 @@ class Native(Kept):
 
         return Staged(Document(written, document), commit, lambda: self._discard(written))
 
-    def _next(self, at: Place, now: Document, updates: Sequence[Json]) -> Staged[Document]:
+    def _next(self, at: TablePlace, now: Document, updates: Sequence[Json]) -> Staged[Document]:
         """Write the next document, for a pointer that must still be where it was."""
         before = now.location
         assert before is not None
@@ -216,7 +220,7 @@ class Native(Kept):
 
         return Staged(Document(written, after), commit, lambda: self._discard(written))
 
-    def _check_registered(self, at: Place, location: str, document: Json) -> None:
+    def _check_registered(self, at: TablePlace, location: str, document: Json) -> None:
         """Refuse a file that is no document of its kind, or one that names what is not in this catalog.
 
         INVARIANT: the file may be any that its place holds, so nothing is said that was read in it.
@@ -237,11 +241,11 @@ class Native(Kept):
                 f"'{clip(location, 200)}' cannot be registered", hint="a part of it has the wrong type"
             ) from None
 
-    def _described(self, at: Place, staged: Staged[Document]) -> Staged[t.LoadedTable]:
-        told = descriptions.told(at.name, staged.result.metadata, staged.result.location)
-        return Staged(told, staged.commit, staged.abandon, staged.finish)
+    def _described(self, at: TablePlace, staged: Staged[Document]) -> Staged[t.LoadedTable]:
+        described = descriptions.describe_table(at.name, staged.result.metadata, staged.result.location)
+        return Staged(described, staged.commit, staged.abandon, staged.finish)
 
-    def _pointer(self, at: Place) -> str:
+    def _pointer(self, at: TablePlace) -> str:
         location = pointers.location(self.store, at.object)
         if location is None:
             raise HeadgateError(
@@ -256,7 +260,7 @@ class Native(Kept):
             # It stays as a file that nothing points to; what made us discard it is what the caller must hear.
             return
 
-    def _purge(self, at: Place, folder: str) -> None:
+    def _purge(self, at: TablePlace, folder: str) -> None:
         try:
             self.storage.delete_folder(folder)
         except ConnectionFailed as error:

@@ -23,6 +23,9 @@ OPEN_PLACES: Final = (
 )
 OPEN_HOSTS: Final = "the operator opens hosts with 'hosts' in headgate.toml or 'headgate serve --hosts'"
 
+LARGEST_DOCUMENT: Final = 256 * 1024 * 1024
+RAISE_LARGEST: Final = "the operator raises 'largest-document' in headgate.toml"
+
 _NAME: Final = re.compile(r"[a-z0-9_]([a-z0-9_.-]{0,251}[a-z0-9_])?", re.ASCII)
 _AUTHORITY: Final = re.compile(r"(?P<host>[a-z0-9_.-]+|\[[0-9a-f:.]+\])(:(?P<port>[0-9]{1,5}))?", re.ASCII)
 _USUAL_PORT: Final = {"http": "80", "https": "443"}
@@ -42,13 +45,18 @@ class Openings(msgspec.Struct, frozen=True):
     """Folders as file:// URIs, and s3:// prefixes, without a slash at the end."""
     hosts: tuple[str, ...] = ()
     """`host` for any port of it, or `host:port`; lower case, IPv6 in brackets."""
+    largest_document: int = LARGEST_DOCUMENT
+    """Bytes that a table's metadata, unpacked, and an answer of another catalog may have: both are read into memory."""
 
     @classmethod
-    def of(cls, places: Iterable[str], hosts: Iterable[str] = ()) -> "Openings":
+    def of(
+        cls, places: Iterable[str], hosts: Iterable[str] = (), largest_document: int = LARGEST_DOCUMENT
+    ) -> "Openings":
         """What an operator wrote, checked."""
         return cls(
             tuple(dict.fromkeys(checked_warehouse(place) for place in places)),
             tuple(dict.fromkeys(_checked_host(host) for host in hosts)),
+            largest_document,
         )
 
     def including(self, place: str | None) -> "Openings":
@@ -56,7 +64,7 @@ class Openings(msgspec.Struct, frozen=True):
         if place is None:
             return self
         more = checked_warehouse(place)
-        return self if more in self.places else Openings((more, *self.places), self.hosts)
+        return self if more in self.places else msgspec.structs.replace(self, places=(more, *self.places))
 
     # -- places -------------------------------------------------------------------------------------------------
 

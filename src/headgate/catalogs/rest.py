@@ -1,15 +1,19 @@
 """Another Iceberg REST catalog, federated: its namespaces, tables and views live there and are governed here."""
 
+import time
 import uuid
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from headgate.catalogs.iceberg import descriptions
+import msgspec
+
+from headgate.catalogs.iceberg.describing import descriptions
+from headgate.catalogs.iceberg.describing.known_columns import columns_digest, known_columns
 from headgate.catalogs.iceberg.places import PLACES
 from headgate.catalogs.iceberg.schema import highest_id
 from headgate.catalogs.iceberg.storage import Storage
-from headgate.catalogs.interface import Document, Namespace, Place, Staged
+from headgate.catalogs.interface import Document, Namespace, Staged, TablePlace
 from headgate.catalogs.locations import GOVERNED, inside, more_places, normal
 from headgate.catalogs.openings import Openings
 from headgate.catalogs.rest_client import RestClient, segment
@@ -24,13 +28,18 @@ from headgate.model.errors import (
     Unsupported,
 )
 from headgate.model.objects import ObjectType
+from headgate.model.past import NOTHING_BEFORE, Past
 from headgate.model.places import overlap
-from headgate.store import Store, Write, dropped, places
+from headgate.store import Store, Write, dropped, outside_tables, places
 
 Json = dict[str, Any]
 
 _MOST_KNOWN: Final = 100_000
+_MOST_NAMES: Final = 100_000
+"""What one list of another server may hold: each gets a row here."""
 _MOST_PAGES: Final = 10_000
+_LONGEST: Final = 60.0
+"""Seconds that all pages of a list may take."""
 _MOST_EMPTY: Final = 10
 """Pages of a list without any name, one after the other."""
 
@@ -59,8 +68,9 @@ class RestIceberg:
         """The server's own warehouse, in which no table of another server lies."""
         self.folder = folder
         self.source = f"{properties.get('uri', '')} {properties.get('warehouse', '')}"
-        self._claimed: dict[int, tuple[object, ...]] = {}
-        """What each table was last found to have made its own: nothing is asked again while it stays the same."""
+        self._claimed: dict[int, tuple[_CatalogIdentity, Past]] = {}
+        """What each table was last found to have made its own, and what was known of it: nothing is asked again while
+        both stay the same."""
         self.client = RestClient(properties, openings)
         self.properties = properties
         self.storage = Storage(properties, openings)
@@ -105,7 +115,7 @@ class RestIceberg:
                 self.drop_schema((*name, inner), cascade=True)
             for type in (ObjectType.TABLE, ObjectType.VIEW):
                 for entry in self.entries(name, type):
-                    self.client.ask("DELETE", self._path(Place(name, entry, type=type)), type)
+                    self.client.ask("DELETE", self._path(TablePlace(name, entry, type=type)), type)
         self.client.ask("DELETE", f"/namespaces/{self.client.namespace(name)}", ObjectType.SCHEMA)
 
     # -- tables as the model describes them ---------------------------------------------------------------------
@@ -123,11 +133,11 @@ class RestIceberg:
             raise Damaged("the catalog's answer holds something else than names")
         return sorted(entry["name"] for entry in found)
 
-    def load_table(self, at: Place) -> t.LoadedTable:
+    def load_table(self, at: TablePlace) -> t.LoadedTable:
         now = self.document(at)
-        return descriptions.told(at.name, now.metadata, now.location)
+        return descriptions.describe_table(at.name, now.metadata, now.location)
 
-    def create_table(self, at: Place, definition: t.TableDefinition) -> Staged[t.LoadedTable]:
+    def create_table(self, at: TablePlace, definition: t.TableDefinition) -> Staged[t.LoadedTable]:
         # The other server chooses the place; any will do to check the definition against.
         first = descriptions.made(definition, "s3://anywhere", uuid.uuid4())
         request = {
@@ -137,10 +147,10 @@ class RestIceberg:
             "properties": {**first["properties"], "format-version": str(first["format-version"])},
         }
         made = self.create_document(at, request)
-        described = descriptions.told(at.name, made.result.metadata, made.result.location)
+        described = descriptions.describe_table(at.name, made.result.metadata, made.result.location)
         return Staged(described, made.commit, made.abandon)
 
-    def alter_table(self, at: Place, changes: tuple[t.TableChange, ...]) -> Staged[t.LoadedTable]:
+    def alter_table(self, at: TablePlace, changes: tuple[t.TableChange, ...]) -> Staged[t.LoadedTable]:
         now = self.document(at)
         updates = descriptions.updates_for(now.metadata, now.location or "", self.storage.io, changes)
         if updates:
@@ -158,10 +168,10 @@ class RestIceberg:
             schema = (
                 tuple(renames[-1].new_schema_name.split(":")) if renames[-1].new_schema_name else at.schema
             )
-            self.rename(at, Place(schema, renames[-1].new_name))
-        return Staged(descriptions.told(at.name, now.metadata, now.location), commit)
+            self.rename(at, TablePlace(schema, renames[-1].new_name))
+        return Staged(descriptions.describe_table(at.name, now.metadata, now.location), commit)
 
-    def drop_table(self, at: Place, *, purge: bool) -> Staged[None]:
+    def drop_table(self, at: TablePlace, *, purge: bool) -> Staged[None]:
         try:
             self.client.ask("DELETE", self._path(at), at.type, purgeRequested="true" if purge else "false")
         except NotFound:
@@ -174,11 +184,19 @@ class RestIceberg:
 
     # -- documents ----------------------------------------------------------------------------------------------
 
-    def document(self, at: Place) -> Document:
+    def document(self, at: TablePlace) -> Document:
         found = _document(self.client.ask("GET", self._path(at), at.type))
         if at.object and at.type is ObjectType.TABLE:
-            self._own(at.object, found)
+            return msgspec.structs.replace(found, past=self._own(at.object, found))
         return found
+
+    def document_at(self, at: TablePlace, location: str) -> Document:
+        found = Document(location, self.storage.read(location))
+        with self.store.read() as read:
+            past = outside_tables.past(read, at.object)
+        if self._identity(found).uuid != past.uuid:
+            raise NotFound("the table was made again in the meantime", about=ObjectType.TABLE)
+        return msgspec.structs.replace(found, past=past)
 
     def own_folders(self, document: Document) -> tuple[str, ...]:
         """The other server answers for its locations, so those that a table names besides its own count as well."""
@@ -202,27 +220,27 @@ class RestIceberg:
         place = normal(document.metadata["location"]).rstrip("/")
         return (place,) if any(inside(place, folder) for folder in self.allowed) else ()
 
-    def new_document(self, at: Place, definition: Json) -> Document:
+    def new_document(self, at: TablePlace, definition: Json) -> Document:
         body = {**_present(definition), "name": at.name, "stage-create": True}
         document = _document(self.client.ask("POST", self._kind(at), at.type, body))
         self._check_places(self.own_folders(document))
         return document
 
-    def create_document(self, at: Place, definition: Json) -> Staged[Document]:
+    def create_document(self, at: TablePlace, definition: Json) -> Staged[Document]:
         body = {**_present(definition), "name": at.name}
         if at.type is ObjectType.TABLE:
             # May be left out, but not every server believes that.
             body["stage-create"] = False
         return self._made(at, _document(self.client.ask("POST", self._kind(at), at.type, body)))
 
-    def register_document(self, at: Place, location: str) -> Staged[Document]:
+    def register_document(self, at: TablePlace, location: str) -> Staged[Document]:
         route = "register" if at.type is ObjectType.TABLE else "register-view"
         path = f"/namespaces/{self.client.namespace(at.schema)}/{route}"
         body = {"name": at.name, "metadata-location": location}
         return self._made(at, _document(self.client.register(path, at.type, body)))
 
     def commit_document(
-        self, at: Place, requirements: Sequence[Json], updates: Sequence[Json]
+        self, at: TablePlace, requirements: Sequence[Json], updates: Sequence[Json]
     ) -> Staged[Document]:
         self._check_own(at)
         body = self._commit(at, requirements, updates)
@@ -230,7 +248,7 @@ class RestIceberg:
         return Staged(answer, self._claiming(at, answer)) if at.object else self._made(at, answer)
 
     def commit_together(
-        self, changes: Sequence[tuple[Place, Sequence[Json], Sequence[Json]]]
+        self, changes: Sequence[tuple[TablePlace, Sequence[Json], Sequence[Json]]]
     ) -> list[Staged[Document]]:
         """Commit to several tables, all or none of them: in one call, as only the other server can promise that."""
         if not self.client.offers(_TRANSACTION):
@@ -248,47 +266,58 @@ class RestIceberg:
             for (at, _, _), answer in zip(changes, answers, strict=True)
         ]
 
-    def rename(self, at: Place, to: Place) -> None:
+    def rename(self, at: TablePlace, to: TablePlace) -> None:
         body = {"source": _identifier(at), "destination": _identifier(to)}
         self.client.ask("POST", f"/{at.type}s/rename", at.type, body)
 
-    def drop_view(self, at: Place) -> None:
+    def drop_view(self, at: TablePlace) -> None:
         self.client.ask("DELETE", self._path(at), at.type)
 
     # -- places -------------------------------------------------------------------------------------------------
 
-    def _check_own(self, at: Place) -> None:
+    def _check_own(self, at: TablePlace) -> None:
         """Refuse to change a table whose place is somebody else's, before the other server is asked to."""
         if at.object and at.type is ObjectType.TABLE:
             self.document(at)
 
-    def _own(self, object: int, document: Document) -> None:
-        """Make sure that what the other server says of a table is this table's alone.
+    def _own(self, object: int, document: Document) -> Past:
+        """Make sure that what the other server says of a table is this table's alone; what is known of its columns.
 
         INVARIANT: asked of every document before anything of it is used, so whatever the other server claims, no table of
-        anybody else is read, planned or given through it.
+        anybody else is read, planned or given through it, and no column sheds what was said of it.
         """
         wanted = self._identity(document)
-        if self._claimed.get(object) == wanted:
-            return
+        known, past = self._claimed.get(object, (None, NOTHING_BEFORE))
+        if known == wanted and past.version == outside_tables.version(self.store, object):
+            return past
         try:
             with self.store.joined("headgate", "sight") as tx:
-                back = dropped.return_to(tx, object, self.own_folders(document), wanted[0], self.source)
+                again = self._remember(tx, object, document)
+                back = dropped.return_to(tx, object, wanted.folders, wanted.uuid, self.source)
                 self._claim(tx, object, document)
+                past = outside_tables.past(tx, object)
         except IllegalArgument:
             raise _of_others() from None
-        if back:
+        if back or again:
             # Decided upon before its tags and policies were there again.
-            raise Unavailable("the table has just come back", hint="ask again")
+            raise Unavailable(
+                "the table has just come back" if back else "the table was made again", hint="ask again"
+            )
         places.check_uncontested(self.store, object)
         if len(self._claimed) > _MOST_KNOWN:
             self._claimed.clear()
-        self._claimed[object] = wanted
+        self._claimed[object] = (wanted, past)
+        return past
+
+    def _remember(self, tx: Write, object: int, document: Document) -> bool:
+        """Keep what the document tells of the table's columns; whether it is of another table."""
+        columns, last = known_columns(document.metadata)
+        return outside_tables.remember(tx, object, self._identity(document).uuid, columns, last)
 
     def _claim(self, tx: Write, object: int, document: Document) -> None:
         folders = self.own_folders(document)
         self._check_places(folders)
-        places.claim(tx, object, folders, uuid=self._identity(document)[0], source=self.source)
+        places.claim(tx, object, folders, uuid=self._identity(document).uuid, source=self.source)
 
     def _check_places(self, folders: Sequence[str]) -> None:
         """INVARIANT: whatever another server says, it gives nobody what this server keeps in its own folders."""
@@ -299,18 +328,19 @@ class RestIceberg:
         ):
             raise IllegalArgument("no table of another server can lie in this server's own warehouse")
 
-    def _identity(self, document: Document) -> tuple[str, tuple[str, ...]]:
-        """The uuid and the places of a table, by which it must be told from all others."""
+    def _identity(self, document: Document) -> "_CatalogIdentity":
+        """What tells a table from all others, and its columns."""
         known = document.metadata.get("table-uuid")
         if not isinstance(known, str) or not isinstance(document.metadata.get("location"), str):
             raise Damaged("the catalog's answer does not say which table it is of and where it lies")
-        return known.lower(), self.own_folders(document)
+        return _CatalogIdentity(known.lower(), self.own_folders(document), columns_digest(document.metadata))
 
-    def _claiming(self, at: Place, document: Document) -> Callable[[Write, int], None]:
+    def _claiming(self, at: TablePlace, document: Document) -> Callable[[Write, int], None]:
         def claim(tx: Write, object: int) -> None:
-            if at.type is not ObjectType.TABLE or self._claimed.get(object) == self._identity(document):
+            if at.type is not ObjectType.TABLE:
                 return
             try:
+                self._remember(tx, object, document)
                 self._claim(tx, object, document)
             except IllegalArgument:
                 if at.object:
@@ -319,7 +349,7 @@ class RestIceberg:
 
         return claim
 
-    def _made(self, at: Place, document: Document) -> Staged[Document]:
+    def _made(self, at: TablePlace, document: Document) -> Staged[Document]:
         """A table or view that was made there; taken back if it cannot be its own here."""
 
         def abandon() -> None:
@@ -339,13 +369,13 @@ class RestIceberg:
 
     # -- inside -------------------------------------------------------------------------------------------------
 
-    def _kind(self, at: Place) -> str:
+    def _kind(self, at: TablePlace) -> str:
         return f"/namespaces/{self.client.namespace(at.schema)}/{at.type}s"
 
-    def _path(self, at: Place) -> str:
+    def _path(self, at: TablePlace) -> str:
         return f"{self._kind(at)}/{segment(at.name)}"
 
-    def _commit(self, at: Place, requirements: Sequence[Json], updates: Sequence[Json]) -> Json:
+    def _commit(self, at: TablePlace, requirements: Sequence[Json], updates: Sequence[Json]) -> Json:
         if at.type is not ObjectType.TABLE:
             return {"requirements": list(requirements), "updates": list(updates)}
         if any(_lacks_last_column(update) for update in updates):
@@ -363,6 +393,8 @@ class RestIceberg:
         found: list[Any] = []
         token: str | None = ""
         pages = empty = 0
+        tokens: set[str] = set()
+        ends = time.monotonic() + _LONGEST
         while token is not None:
             page = self.client.ask(
                 "GET", path, about, None, **query, **({"pageToken": token} if token else {})
@@ -373,11 +405,23 @@ class RestIceberg:
             found += listed
             token = page.get("next-page-token") or None
             pages, empty = pages + 1, 0 if listed else empty + 1
-            if len(found) > 1_000_000:
-                raise IllegalArgument("the catalog lists more than a million names")
-            if pages > _MOST_PAGES or empty > _MOST_EMPTY:
+            if len(found) > _MOST_NAMES:
+                raise Damaged(
+                    f"the catalog lists more than {_MOST_NAMES} names in one place",
+                    hint="spread them over several schemas there",
+                )
+            if pages > _MOST_PAGES or empty > _MOST_EMPTY or token in tokens or time.monotonic() > ends:
                 raise Damaged("the catalog's list has no end")
+            if token is not None:
+                tokens.add(str(token))
         return found
+
+
+class _CatalogIdentity(NamedTuple):
+    uuid: str
+    folders: tuple[str, ...]
+    columns: bytes
+    """A digest."""
 
 
 def _of_others() -> Forbidden:
@@ -401,7 +445,7 @@ def _with_last_column(update: Json, before: int) -> Json:
         return update
 
 
-def _identifier(at: Place) -> Json:
+def _identifier(at: TablePlace) -> Json:
     return {"namespace": list(at.schema), "name": at.name}
 
 

@@ -1,13 +1,14 @@
 """A client of somebody else's Iceberg REST catalog: discovery, its token, and its errors in the words of the house."""
 
 import threading
+import time
 from typing import Any, Final
 from urllib.parse import quote, unquote
 
 import httpx
 
 from headgate.catalogs.interface import Namespace
-from headgate.catalogs.openings import Openings
+from headgate.catalogs.openings import RAISE_LARGEST, Openings
 from headgate.model import errors as e
 from headgate.model.objects import ObjectType, clip
 
@@ -16,6 +17,8 @@ Json = dict[str, Any]
 _SEPARATOR: Final = "%1F"
 """Joins the levels of a namespace in a path, unless the catalog says otherwise."""
 _TIMEOUT: Final = httpx.Timeout(30, connect=5)
+_LONGEST: Final = 60.0
+"""Seconds that an answer may take from its first byte to its last."""
 
 
 class RestClient:
@@ -67,12 +70,12 @@ class RestClient:
 
     def ask(self, method: str, path: str, about: ObjectType, body: Any = None, **query: str) -> Any:
         """The answer to a request below the catalog's prefix; None where there is no body."""
-        return _told(self._answer(method, path, body, query), about)
+        return _parse_answer(self._answer(method, path, body, query), about)
 
     def register(self, path: str, about: ObjectType, body: Any) -> Any:
         """The answer to a request that names a file. What the other server says against it is not passed on: it may quote
         the file."""
-        return _told(self._answer("POST", path, body, {}), about, quoted=False)
+        return _parse_answer(self._answer("POST", path, body, {}), about, quoted=False)
 
     def _answer(self, method: str, path: str, body: Any, query: dict[str, str]) -> httpx.Response:
         answer = self._send(method, f"{self._start()}{path}", body, query)
@@ -94,14 +97,16 @@ class RestClient:
                 if self._token is None and self._credential:
                     self._token = self._fetch_token()
                 query = {"warehouse": self._warehouse} if self._warehouse else {}
-                told = _told(self._send("GET", f"{self._uri}/v1/config", None, query), ObjectType.CATALOG)
-                if not isinstance(told, dict) or not all(
-                    isinstance(told.get(key) or {}, dict) for key in ("defaults", "overrides")
+                config = _parse_answer(
+                    self._send("GET", f"{self._uri}/v1/config", None, query), ObjectType.CATALOG
+                )
+                if not isinstance(config, dict) or not all(
+                    isinstance(config.get(key) or {}, dict) for key in ("defaults", "overrides")
                 ):
                     raise e.ConnectionFailed("the catalog's answer is no configuration")
-                settings = {**(told.get("defaults") or {}), **(told.get("overrides") or {})}
+                settings = {**(config.get("defaults") or {}), **(config.get("overrides") or {})}
                 prefix = str(settings.get("prefix") or "").strip("/")
-                listed = told.get("endpoints")
+                listed = config.get("endpoints")
                 self._endpoints = frozenset(map(str, listed)) if isinstance(listed, list) else None
                 self._separator = str(settings.get("namespace-separator") or _SEPARATOR)
                 self._prefix = f"{self._uri}/v1/{prefix}" if prefix else f"{self._uri}/v1"
@@ -116,7 +121,7 @@ class RestClient:
             "scope": self._scope,
         }
         try:
-            answer = self._http.post(self._token_uri, data=form)
+            answer = self._read("POST", self._token_uri, data=form)
             token = answer.json()["access_token"] if answer.status_code == 200 else None
         except (httpx.HTTPError, httpx.InvalidURL, ValueError, KeyError, TypeError) as error:
             raise _unreachable(error) from None
@@ -129,16 +134,30 @@ class RestClient:
     def _send(self, method: str, url: str, body: Any, query: dict[str, str]) -> httpx.Response:
         headers = {"Authorization": f"Bearer {self._token}"} if self._token else {}
         try:
-            return self._http.request(method, url, json=body, params=query or None, headers=headers)
+            return self._read(method, url, json=body, params=query or None, headers=headers)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise _unreachable(error) from None
+
+    def _read(self, method: str, url: str, **sent: Any) -> httpx.Response:
+        """The whole answer, as long as it is neither too large, once unpacked, nor too slow."""
+        largest, ends = self._openings.largest_document, time.monotonic() + _LONGEST
+        data = bytearray()
+        with self._http.stream(method, url, **sent) as answer:
+            for part in answer.iter_bytes():
+                data += part
+                if len(data) > largest:
+                    size = largest // (1024 * 1024)
+                    raise e.Damaged(f"the catalog's answer is larger than {size} MiB", hint=RAISE_LARGEST)
+                if time.monotonic() > ends:
+                    raise e.ConnectionFailed("the catalog's answer does not come to an end")
+        return httpx.Response(answer.status_code, content=bytes(data))
 
 
 def segment(name: str) -> str:
     return quote(name, safe="")
 
 
-def _told(answer: httpx.Response, about: ObjectType, *, quoted: bool = True) -> Any:
+def _parse_answer(answer: httpx.Response, about: ObjectType, *, quoted: bool = True) -> Any:
     if answer.is_success:
         if not answer.content:
             return None

@@ -7,32 +7,13 @@ import typer
 from rich.text import Text
 
 from headgate import __version__
-from headgate.cli import (
-    audit,
-    catalog,
-    classify,
-    decisions,
-    doctor,
-    governance,
-    grants,
-    group,
-    key,
-    lens,
-    metalake,
-    owner,
-    policy,
-    role,
-    schema,
-    serve,
-    sync,
-    table,
-    tag,
-    token,
-    trials,
-    user,
-)
+from headgate.cli.access import grants, group, owner, role, token, user
 from headgate.cli.failure import Failure
+from headgate.cli.metadata import catalog, classify, metalake, schema, table, tag
+from headgate.cli.operations import audit, doctor, serve
 from headgate.cli.output import console
+from headgate.cli.policies import decisions, governance, key, lens, policy, trials
+from headgate.cli.syncs import sync
 from headgate.model.errors import Forbidden, HeadgateError, IllegalArgument, Unauthenticated
 
 app = typer.Typer(
@@ -42,19 +23,11 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-app.command("serve")(serve.serve)
-app.command("worker")(serve.worker)
-app.command("doctor")(doctor.doctor)
-for _noun in (token, metalake, catalog, schema, table, user, group, role):
-    app.add_typer(_noun.app)
-app.add_typer(grants.grant)
-app.add_typer(grants.revoke)
-for _noun in (owner, tag, policy, key, audit, sync, lens):
-    app.add_typer(_noun.app)
-decisions.register(app)
-governance.register(app)
-trials.register(app)
-classify.register(app)
+for _module in (
+    serve, doctor, token, metalake, catalog, schema, table, user, group, role, grants, owner, tag, policy, key, audit,
+    sync, lens, decisions, governance, trials, classify,
+):  # fmt: skip
+    app.add_typer(_module.app)
 
 
 def _version(asked: bool) -> None:
@@ -73,14 +46,14 @@ def _options(
 
 
 def main() -> None:
-    """Run a command; a failure is told in one line with what to do next, never as a traceback."""
+    """Run a command; a failure is one line with what to do next, never as a traceback."""
     try:
         app()
     except Failure as failure:
-        _told(failure.message, failure.next)
+        _print_failure(failure.message, failure.next)
         sys.exit(failure.code)
     except HeadgateError as error:
-        _told(error.message, error.hint)
+        _print_failure(error.message, error.hint)
         sys.exit(_code(error))
 
 
@@ -90,7 +63,7 @@ def _code(error: HeadgateError) -> int:
     return 3 if isinstance(error, Forbidden | Unauthenticated) else 1
 
 
-def _told(message: str, next: str | None) -> None:
+def _print_failure(message: str, next: str | None) -> None:
     screen = console(err=True)
     screen.print(Text(f"headgate: {message}"))
     if next:

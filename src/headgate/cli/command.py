@@ -1,4 +1,7 @@
-"""How a command is written: a function that takes a session; the options all commands share are added to it."""
+"""How a command is written: a function that takes a session; the options all commands share are added to it.
+
+Every module of commands has an `app`, made by `group` or `verbs`, and `headgate.cli.app` lists the modules.
+"""
 
 import inspect
 from collections.abc import Callable
@@ -49,6 +52,11 @@ Force = Annotated[bool, typer.Option("--force", help="Even if it is in use or no
 def group(name: str, help: str) -> typer.Typer:
     """A noun with its verbs."""
     return typer.Typer(name=name, help=help, no_args_is_help=True, rich_markup_mode=None)
+
+
+def verbs() -> typer.Typer:
+    """Commands that have no noun before them."""
+    return typer.Typer(rich_markup_mode=None)
 
 
 def command(app: typer.Typer, name: str) -> Callable[[Callable[..., None]], Callable[..., None]]:

@@ -35,11 +35,11 @@ def show(value: Any, columns: Sequence[str], format: Format) -> None:
         print(text(value, format))
 
 
-def done(said: str, value: Any, format: Format) -> None:
+def done(message: str, value: Any, format: Format) -> None:
     if format is Format.TABLE:
-        console().print(Text(said))
+        console().print(Text(message))
     else:
-        print(text({"done": said} if value is None else value, format))
+        print(text({"done": message} if value is None else value, format))
 
 
 def text(value: Any, format: Format) -> str:

@@ -91,7 +91,7 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
         return [{"name": found["name"]} for found in self.get(path)["identifiers"]]
 
     def dropped(self, what: str, answer: Any) -> None:
-        """Say that it is gone; a thing that was not there is a failure, for it was not what was said."""
+        """Say that it is gone; a thing that was not there is a failure, for the command did nothing."""
         if not any(answer.get(word) for word in ("dropped", "removed", "deleted")):
             raise Failure(f"{what} does not exist", "'… list' shows what is there")
         self.done(f"{what} deleted")
@@ -100,9 +100,9 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
         """Print an answer: the whole as JSON or YAML, the named columns as a table."""
         output.show(value, columns, self.format)
 
-    def done(self, said: str, value: Any = None) -> None:
+    def done(self, message: str, value: Any = None) -> None:
         """Print that it was done: a sentence, or the answer for machines."""
-        output.done(said, value, self.format)
+        output.done(message, value, self.format)
 
 
 def _read(answer: httpx.Response) -> Any:

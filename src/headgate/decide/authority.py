@@ -11,23 +11,23 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from headgate.decide.persistent import Map
-from headgate.decide.requirements import Fact
+from headgate.decide.requirements import CallerFact
 from headgate.model import changes as c
 from headgate.model.errors import Forbidden
 from headgate.model.objects import SCHEMA_SEPARATOR, ObjectRef, ObjectType, clip
 from headgate.model.principals import Attributes, Identity, PrincipalKind
-from headgate.model.privileges import Masks, current_bits
+from headgate.model.privileges import PrivilegeBits, current_bits
 
 _OWNS: Final = {
-    ObjectType.METALAKE: int(Fact.OWNS_METALAKE),
-    ObjectType.CATALOG: int(Fact.OWNS_CATALOG),
-    ObjectType.SCHEMA: int(Fact.OWNS_SCHEMA),
+    ObjectType.METALAKE: int(CallerFact.OWNS_METALAKE),
+    ObjectType.CATALOG: int(CallerFact.OWNS_CATALOG),
+    ObjectType.SCHEMA: int(CallerFact.OWNS_SCHEMA),
 }
 
 
 V = TypeVar("V")
 
-Grants = dict[int, Masks]
+Grants = dict[int, PrivilegeBits]
 """What roles allow and deny on one object, by role id. Never changed once it is in an authority."""
 
 _NO_GRANTS: Final[Grants] = {}
@@ -220,7 +220,7 @@ class Authority:
         return known
 
     def _compile_caller(self, identity: Identity, metalake: int) -> Caller:
-        admin = int(Fact.SERVICE_ADMIN) if identity.user in self.service_admins else 0
+        admin = int(CallerFact.SERVICE_ADMIN) if identity.user in self.service_admins else 0
         user = self.member(metalake, PrincipalKind.USER, identity.user)
         if user is None or not user.enabled or self._outlived(identity, metalake):
             return Caller(identity, metalake, None, frozenset(), frozenset(), frozenset(), admin)
@@ -241,7 +241,7 @@ class Authority:
         possible = frozenset() if identity.groups_known else self._roles_of_groups(metalake) - roles
         roles |= possible
         top = self.objects[metalake]
-        owns = int(Fact.OWNS_METALAKE) if top.owner in principals else 0
+        owns = int(CallerFact.OWNS_METALAKE) if top.owner in principals else 0
         return Caller(
             identity,
             metalake,
@@ -249,7 +249,7 @@ class Authority:
             principals,
             roles,
             roles - active,
-            admin | int(Fact.MEMBER) | owns,
+            admin | int(CallerFact.MEMBER) | owns,
             *top.effects(roles, roles - active),
             possible,
         )
@@ -312,7 +312,7 @@ class Authority:
 
     def applied(self, changes: Iterable[c.Change], revision: int) -> "Authority":
         """The authority after these changes, in order."""
-        draft = _Draft(self)
+        draft = _AuthorityDraft(self)
         for change in changes:
             draft.apply(change)
         return draft.finish(revision)
@@ -366,7 +366,7 @@ _Edits = dict[Any, Any]
 _GONE: Final = object()
 
 
-class _Draft:
+class _AuthorityDraft:
     """Collects changes, so that each map is copied once for a whole list of them."""
 
     def __init__(self, base: Authority) -> None:
@@ -440,7 +440,7 @@ class _Draft:
         if isinstance(before, Node):
             # INVARIANT: an object never moves to another chain while it holds others; only leaves change their parent.
             self.names[before.parent, before.type][before.name] = _GONE
-        own = _OWNS.get(put.type, int(Fact.OWNS_OBJECT))
+        own = _OWNS.get(put.type, int(CallerFact.OWNS_OBJECT))
         above: tuple[tuple[int, int], ...] = ()
         if put.parent:
             parent = self._get("objects", put.parent)
@@ -484,10 +484,10 @@ def _merge(base: Map[Any, Any], edits: _Edits) -> Map[Any, Any]:
     )
 
 
-_masks: dict[tuple[int, int], Masks] = {}
+_masks: dict[tuple[int, int], PrivilegeBits] = {}
 
 
-def _shared(allow: int, deny: int) -> Masks:
+def _shared(allow: int, deny: int) -> PrivilegeBits:
     """One value for equal masks: a million grants hold only a handful of different ones."""
     key = (allow, deny)
     found = _masks.get(key)
@@ -495,5 +495,5 @@ def _shared(allow: int, deny: int) -> Masks:
         if len(_masks) > 100_000:
             _masks.clear()
         # INVARIANT: no decision depends on the name that a privilege was given under.
-        found = _masks[key] = Masks(current_bits(allow), current_bits(deny))
+        found = _masks[key] = PrivilegeBits(current_bits(allow), current_bits(deny))
     return found

@@ -7,7 +7,7 @@ import msgspec
 
 from headgate.decide.authority import Authority, Caller, Node
 from headgate.decide.operations import Op, required
-from headgate.decide.requirements import All, Any, Fact, Has, Is, Requirement, holds
+from headgate.decide.requirements import All, Any, CallerFact, Has, Is, Requirement, holds
 from headgate.decide.verdict import facts, satisfied
 from headgate.model.objects import ObjectRef, ObjectType
 from headgate.model.privileges import Condition, Privilege
@@ -39,7 +39,7 @@ class Explanation(msgspec.Struct, frozen=True, omit_defaults=True):
     """Whether the user is in no other groups than these; if not, what any group denies counts."""
 
 
-class Source(msgspec.Struct, frozen=True):
+class GrantSource(msgspec.Struct, frozen=True):
     """A grant that bears on the question."""
 
     role: str
@@ -61,7 +61,7 @@ class Source(msgspec.Struct, frozen=True):
         return f"role '{self.role}' {verb} {self.privilege} on {self.level} '{self.object}'{inactive}"
 
 
-def sources(authority: Authority, caller: Caller, node: Node, privilege: Privilege) -> list[Source]:
+def sources(authority: Authority, caller: Caller, node: Node, privilege: Privilege) -> list[GrantSource]:
     """Every grant of a held role on the way to the object that names this privilege."""
     found = []
     for role in sorted(caller.roles):
@@ -73,7 +73,7 @@ def sources(authority: Authority, caller: Caller, node: Node, privilege: Privile
                 if mask & privilege.bit and (condition is Condition.DENY or role not in caller.possible):
                     level = authority.objects[object]
                     found.append(
-                        Source(
+                        GrantSource(
                             authority.objects[role].name,
                             privilege.wire,
                             role not in caller.inactive,
@@ -142,34 +142,34 @@ def _reason(authority: Authority, caller: Caller, node: Node, requirement: Requi
 
 
 _ASKS = {
-    Fact.OWNS_METALAKE: "owner of the metalake",
-    Fact.OWNS_CATALOG: "owner of the catalog",
-    Fact.OWNS_SCHEMA: "owner of the schema",
-    Fact.OWNS_OBJECT: "owner of the object",
-    Fact.MEMBER: "user of the metalake",
-    Fact.SERVICE_ADMIN: "service admin",
-    Fact.SELF: "about oneself, one's group or a role one holds",
+    CallerFact.OWNS_METALAKE: "owner of the metalake",
+    CallerFact.OWNS_CATALOG: "owner of the catalog",
+    CallerFact.OWNS_SCHEMA: "owner of the schema",
+    CallerFact.OWNS_OBJECT: "owner of the object",
+    CallerFact.MEMBER: "user of the metalake",
+    CallerFact.SERVICE_ADMIN: "service admin",
+    CallerFact.SELF: "about oneself, one's group or a role one holds",
 }
 
 _OWNED = {
-    Fact.OWNS_METALAKE: {ObjectType.METALAKE},
-    Fact.OWNS_CATALOG: {ObjectType.CATALOG},
-    Fact.OWNS_SCHEMA: {ObjectType.SCHEMA},
-    Fact.OWNS_OBJECT: set(ObjectType) - {ObjectType.METALAKE, ObjectType.CATALOG, ObjectType.SCHEMA},
+    CallerFact.OWNS_METALAKE: {ObjectType.METALAKE},
+    CallerFact.OWNS_CATALOG: {ObjectType.CATALOG},
+    CallerFact.OWNS_SCHEMA: {ObjectType.SCHEMA},
+    CallerFact.OWNS_OBJECT: set(ObjectType) - {ObjectType.METALAKE, ObjectType.CATALOG, ObjectType.SCHEMA},
 }
 
 
 def _fact_sources(
-    authority: Authority, caller: Caller, node: Node, fact: Fact, held: bool
+    authority: Authority, caller: Caller, node: Node, fact: CallerFact, held: bool
 ) -> tuple[str, ...]:
     if fact in _OWNED:
         return tuple(_owners(authority, caller, node, fact))
-    if fact is Fact.MEMBER and not held:
+    if fact is CallerFact.MEMBER and not held:
         return (f"user '{caller.identity.user}' is not an enabled user of this metalake",)
     return ()
 
 
-def _owners(authority: Authority, caller: Caller, node: Node, fact: Fact) -> list[str]:
+def _owners(authority: Authority, caller: Caller, node: Node, fact: CallerFact) -> list[str]:
     found = []
     for id, _ in node.chain:
         level = authority.objects[id]
@@ -187,12 +187,12 @@ def _allowed_by(reason: Reason) -> str:
     held = [part for part in reason.parts if part.holds]
     if reason.asks == "any of":
         return min((_allowed_by(part) for part in held), key=len)
-    told = [text for part in held if part.asks != _ASKS[Fact.MEMBER] and (text := _allowed_by(part))]
+    told = [text for part in held if part.asks != _ASKS[CallerFact.MEMBER] and (text := _allowed_by(part))]
     return "; ".join(dict.fromkeys(told)) or "user of the metalake"
 
 
 def _denied_by(caller: Caller, reason: Reason, alternatives: tuple[int, ...], known: int) -> str:
-    if not caller.facts & Fact.MEMBER and any(p.asks == _ASKS[Fact.MEMBER] for p in reason.parts):
+    if not caller.facts & CallerFact.MEMBER and any(p.asks == _ASKS[CallerFact.MEMBER] for p in reason.parts):
         return f"user '{caller.identity.user}' is not an enabled user of this metalake"
     denies = list(dict.fromkeys(_denies(reason)))
     if denies:
@@ -205,7 +205,9 @@ def _denies(reason: Reason) -> list[str]:
     return mine + [text for part in reason.parts for text in _denies(part)]
 
 
-_OWNERSHIP: Final = int(Fact.OWNS_METALAKE | Fact.OWNS_CATALOG | Fact.OWNS_SCHEMA | Fact.OWNS_OBJECT)
+_OWNERSHIP: Final = int(
+    CallerFact.OWNS_METALAKE | CallerFact.OWNS_CATALOG | CallerFact.OWNS_SCHEMA | CallerFact.OWNS_OBJECT
+)
 
 
 def _missing(alternatives: tuple[int, ...], known: int) -> str:

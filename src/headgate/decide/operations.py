@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from headgate.decide.requirements import Fact, Requirement, all_of, any_of, has, is_, masks
+from headgate.decide.requirements import CallerFact, Requirement, all_of, any_of, has, is_, masks
 from headgate.model.objects import ObjectType
 from headgate.model.privileges import READING
 from headgate.model.privileges import Privilege as P
@@ -36,13 +36,13 @@ class Operation(msgspec.Struct, frozen=True, eq=False):
         return self.shows is not None
 
 
-_MEMBER = is_(Fact.MEMBER)
-_ADMIN = is_(Fact.SERVICE_ADMIN)
-_METALAKE = is_(Fact.OWNS_METALAKE)
-_TOP = is_(Fact.OWNS_METALAKE, Fact.OWNS_CATALOG)
-_OWN = is_(Fact.OWNS_OBJECT)
-_SELF = is_(Fact.SELF)
-_SCHEMA_OWNER = all_of(is_(Fact.OWNS_SCHEMA), has(P.USE_CATALOG))
+_MEMBER = is_(CallerFact.MEMBER)
+_ADMIN = is_(CallerFact.SERVICE_ADMIN)
+_METALAKE = is_(CallerFact.OWNS_METALAKE)
+_TOP = is_(CallerFact.OWNS_METALAKE, CallerFact.OWNS_CATALOG)
+_OWN = is_(CallerFact.OWNS_OBJECT)
+_SELF = is_(CallerFact.SELF)
+_SCHEMA_OWNER = all_of(is_(CallerFact.OWNS_SCHEMA), has(P.USE_CATALOG))
 _USE = all_of(has(P.USE_CATALOG), has(P.USE_SCHEMA))
 
 
@@ -62,11 +62,13 @@ def _read(type: ObjectType) -> Requirement:
 
 def _listed(type: ObjectType) -> Requirement:
     """An entry of a list is shown to owners of any level and to those who may read it."""
-    return any_of(_TOP, is_(Fact.OWNS_SCHEMA), _read(type))
+    return any_of(_TOP, is_(CallerFact.OWNS_SCHEMA), _read(type))
 
 
 _LOAD_CATALOG = any_of(has(P.USE_CATALOG), _TOP)
-_LOAD_SCHEMA = any_of(_TOP, all_of(has(P.USE_CATALOG), any_of(is_(Fact.OWNS_SCHEMA), has(P.USE_SCHEMA))))
+_LOAD_SCHEMA = any_of(
+    _TOP, all_of(has(P.USE_CATALOG), any_of(is_(CallerFact.OWNS_SCHEMA), has(P.USE_SCHEMA)))
+)
 _LOAD_ROLE = any_of(_METALAKE, has(P.MANAGE_GRANTS), _OWN, _SELF)
 _LOAD_TAG = any_of(_METALAKE, _OWN, has(P.APPLY_TAG))
 _LOAD_POLICY = any_of(_METALAKE, _OWN, has(P.APPLY_POLICY))
@@ -75,7 +77,9 @@ _JOB = any_of(_METALAKE, _OWN)
 _USERS = any_of(_METALAKE, has(P.MANAGE_USERS))
 _GROUPS = any_of(_METALAKE, has(P.MANAGE_GROUPS))
 
-_OWNER = is_(Fact.OWNS_METALAKE, Fact.OWNS_CATALOG, Fact.OWNS_SCHEMA, Fact.OWNS_OBJECT)
+_OWNER = is_(
+    CallerFact.OWNS_METALAKE, CallerFact.OWNS_CATALOG, CallerFact.OWNS_SCHEMA, CallerFact.OWNS_OBJECT
+)
 """Owns the object or something that contains it. No USE of the parents is asked: to govern is not to enter."""
 _MANAGE_GRANTS = any_of(has(P.MANAGE_GRANTS), _OWNER)
 
@@ -105,10 +109,11 @@ class Op(enum.Enum):
 
     # schemas
     LIST_SCHEMAS = Operation(
-        _T.CATALOG, _LOAD_CATALOG, shows=any_of(_TOP, is_(Fact.OWNS_SCHEMA), has(P.USE_SCHEMA))
+        _T.CATALOG, _LOAD_CATALOG, shows=any_of(_TOP, is_(CallerFact.OWNS_SCHEMA), has(P.USE_SCHEMA))
     )
     CREATE_SCHEMA = Operation(
-        _T.CATALOG, any_of(_TOP, is_(Fact.OWNS_SCHEMA), all_of(has(P.USE_CATALOG), has(P.CREATE_SCHEMA)))
+        _T.CATALOG,
+        any_of(_TOP, is_(CallerFact.OWNS_SCHEMA), all_of(has(P.USE_CATALOG), has(P.CREATE_SCHEMA))),
     )
     LOAD_SCHEMA = Operation(_T.SCHEMA, _LOAD_SCHEMA)
     ALTER_SCHEMA = Operation(_T.SCHEMA, any_of(_TOP, _SCHEMA_OWNER))

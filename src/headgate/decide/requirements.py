@@ -17,7 +17,7 @@ from headgate.model.privileges import Privilege
 _FIRST: Final = len(Privilege)
 
 
-class Fact(enum.IntFlag):
+class CallerFact(enum.IntFlag):
     """What can be true of a caller and an object besides privileges."""
 
     OWNS_METALAKE = 1 << _FIRST
@@ -41,7 +41,7 @@ class Has(msgspec.Struct, frozen=True):
 class Is(msgspec.Struct, frozen=True):
     """A fact holds."""
 
-    fact: Fact
+    fact: CallerFact
 
 
 class All(msgspec.Struct, frozen=True):
@@ -64,7 +64,7 @@ def has(*privileges: Privilege) -> Requirement:
     return any_of(*(Has(privilege) for privilege in privileges))
 
 
-def is_(*facts: Fact) -> Requirement:
+def is_(*facts: CallerFact) -> Requirement:
     """Any of these facts."""
     return any_of(*(Is(fact) for fact in facts))
 

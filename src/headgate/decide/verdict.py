@@ -7,12 +7,12 @@ import msgspec
 
 from headgate.decide.authority import Authority, Caller, Node
 from headgate.decide.operations import OPERATIONS, Op
-from headgate.decide.requirements import Fact
+from headgate.decide.requirements import CallerFact
 from headgate.model.objects import ObjectType
 
-_SELF: Final = int(Fact.SELF)
-_MEMBER: Final = int(Fact.MEMBER)
-_SERVICE_ADMIN: Final = int(Fact.SERVICE_ADMIN)
+_SELF: Final = int(CallerFact.SELF)
+_MEMBER: Final = int(CallerFact.MEMBER)
+_SERVICE_ADMIN: Final = int(CallerFact.SERVICE_ADMIN)
 
 
 class Verdict(msgspec.Struct, frozen=True):

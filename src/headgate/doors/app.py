@@ -19,9 +19,8 @@ from headgate.doors.observe import Metrics
 from headgate.doors.openapi import with_document
 from headgate.doors.root import RootDoor
 from headgate.doors.server import Scope, Send, Server
-from headgate.settings import Settings
-from headgate.steward import Steward
-from headgate.store import Store
+from headgate.settings.server import Settings
+from headgate.steward import Steward, open_store
 
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
@@ -30,10 +29,8 @@ _FORWARDED: Final = frozenset({b"forwarded", b"x-forwarded-for", b"x-forwarded-h
 
 def create(settings: Settings) -> Application:
     """The server: its store, steward, schemes and doors."""
-    store = Store(settings.store.hidden)
-    store.check()
     steward = Steward(
-        store,
+        open_store(settings.store.hidden),
         service_admins=settings.service_admins,
         warehouse=settings.warehouse,
         openings=settings.openings,
@@ -41,7 +38,7 @@ def create(settings: Settings) -> Application:
         connections=settings.connections,
     )
     metrics = Metrics()
-    steward.scans.evaluations.on_lookup = metrics.evaluated
+    steward.answering.evaluations.on_lookup = metrics.evaluated
     doors = with_document([GravitinoDoor(), IcebergDoor(), HeadgateDoor(), RootDoor(settings, metrics)])
     authentication = Authentication(schemes(settings, steward), anonymous if settings.dev else None)
     server = Server(steward, authentication, doors, metrics=metrics)

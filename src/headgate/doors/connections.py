@@ -41,7 +41,7 @@ class Wait(enum.IntEnum):
 _PATIENCE: Final = {Wait.FIRST: HEAD, Wait.IDLE: IDLE + 5, Wait.HEAD: HEAD, Wait.BODY: BODY}
 
 
-class Connection(Protocol):
+class WatchedConnection(Protocol):
     """What is watched of a connection."""
 
     transport: asyncio.Transport
@@ -65,7 +65,7 @@ class Watched:
         self.since = 0.0
         self.seen: Any = None
 
-    def look(self, connection: Connection, now: float) -> None:
+    def look(self, connection: WatchedConnection, now: float) -> None:
         """Close the connection if nothing has happened on it for too long."""
         transport = connection.transport
         wait, unsent = connection.waits_for(), transport.get_write_buffer_size()
@@ -88,13 +88,13 @@ class Watch:
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
-        self._connections: dict[Connection, None] = {}
+        self._connections: dict[WatchedConnection, None] = {}
         self._looking = False
         files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
         # The other half is for the store, the lake and whatever else a process opens.
         self.most = MOST if files == resource.RLIM_INFINITY else max(16, min(MOST, files // 2))
 
-    def admit(self, connection: Connection) -> None:
+    def admit(self, connection: WatchedConnection) -> None:
         """Watch a connection from now on; where there are too many, the one of least use goes."""
         connection.watched.since = self._loop.time()
         if len(self._connections) >= self.most:
@@ -104,10 +104,10 @@ class Watch:
             self._looking = True
             self._loop.call_later(1.0, self._look)
 
-    def forget(self, connection: Connection) -> None:
+    def forget(self, connection: WatchedConnection) -> None:
         self._connections.pop(connection, None)
 
-    def _make_room(self, newest: Connection) -> None:
+    def _make_room(self, newest: WatchedConnection) -> None:
         waiting = [
             (wait, one.watched.since, n, one)
             for n, one in enumerate(self._connections)

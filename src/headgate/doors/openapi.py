@@ -9,7 +9,7 @@ import msgspec
 from headgate import __version__
 from headgate.decide import Op
 from headgate.doors.gravitino import errors
-from headgate.doors.routing import Answer, Call, Open, Route, Routes
+from headgate.doors.routing import Answer, DoorCall, Open, Route, Routes
 from headgate.doors.server import Door
 from headgate.model.errors import HeadgateError
 
@@ -36,7 +36,7 @@ class OpenApiDoor:
         own = Routes()
 
         @own.on("GET", PATH, Open.AUTHENTICATED)
-        def openapi(call: Call) -> Any:
+        def openapi(call: DoorCall) -> Any:
             """Get this document."""
             return Answer(self.text)
 

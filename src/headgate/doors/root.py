@@ -5,11 +5,11 @@ from typing import Any
 from headgate.decide import Op
 from headgate.doors.gravitino import errors, info
 from headgate.doors.observe import Metrics
-from headgate.doors.routing import Answer, Call, Open, Route, Routes
+from headgate.doors.routing import Answer, DoorCall, Open, Route, Routes
 from headgate.model.errors import HeadgateError
 from headgate.model.objects import ObjectRef
-from headgate.settings import Settings
-from headgate.steward.tokens import SERVER
+from headgate.settings.server import Settings
+from headgate.steward.access.tokens import SERVER
 
 
 class RootDoor:
@@ -38,24 +38,24 @@ def _routes(settings: Settings, metrics: Metrics) -> Routes:
     routes.on("GET", "/health", Open.ANYONE)(info.healthy)
 
     @routes.on("GET", "/metrics", Op.READ_METRICS, _server)
-    def read_metrics(call: Call) -> Any:
+    def read_metrics(call: DoorCall) -> Any:
         """The server's metrics, for Prometheus."""
         return Answer(metrics.text(), media="text/plain; version=0.0.4; charset=utf-8")
 
     @routes.on("GET", "/configs", Open.ANYONE)
-    def configs(call: Call) -> Any:
+    def configs(call: DoorCall) -> Any:
         """How one may authenticate here."""
         return public(settings)
 
     @routes.on("CLOSE", "/", Open.ANYONE)
-    def close(call: Call) -> Any:
+    def close(call: DoorCall) -> Any:
         """A Gravitino client says goodbye; there is nothing to close."""
         return {"code": 0}
 
     return routes
 
 
-def _server(call: Call) -> ObjectRef:
+def _server(call: DoorCall) -> ObjectRef:
     return SERVER
 
 

@@ -35,7 +35,7 @@ class Open(enum.Enum):
     """Answers any caller who proved who they are; what it shows is decided inside, by permits of its own."""
 
 
-class Call:
+class DoorCall:
     """One request, authenticated and permitted, as a handler sees it."""
 
     __slots__ = ("body", "headers", "identity", "params", "permit", "query", "raw", "steward")
@@ -89,9 +89,9 @@ class Answer(msgspec.Struct, frozen=True):
 Requirement = Op | Open | dict[ObjectType, Op]
 """One operation, or for a route about objects of any type the operation of each type."""
 
-Target = Callable[[Call], ObjectRef]
-About = Callable[[Call], PrincipalRef]
-Handler = Callable[[Call], Any]
+Target = Callable[[DoorCall], ObjectRef]
+About = Callable[[DoorCall], PrincipalRef]
+Handler = Callable[[DoorCall], Any]
 
 
 class Route(msgspec.Struct, frozen=True):
@@ -106,7 +106,7 @@ class Route(msgspec.Struct, frozen=True):
     query: tuple[str, ...] = ()
     absent: Any = None
     """The answer when the object itself is not there, for operations that take that as done; or what finds one."""
-    sound: Callable[[Call], None] | None = None
+    sound: Callable[[DoorCall], None] | None = None
     """Refuses a body that makes no sense for such an object, before the object is told to be missing."""
     about: About | None = None
     """The user or group that is asked about, so that people may ask about themselves."""
@@ -143,7 +143,7 @@ class Routes:
         body: Any = None,
         query: Iterable[str] = (),
         absent: Any = None,
-        sound: Callable[[Call], None] | None = None,
+        sound: Callable[[DoorCall], None] | None = None,
         about: About | None = None,
         missing: str | None = None,
         versions: tuple[int, ...] = (1,),
@@ -269,7 +269,7 @@ def _clean(text: str) -> str:
     return text
 
 
-def perform(route: Route, call: Call) -> Any:
+def perform(route: Route, call: DoorCall) -> Any:
     """Ask for the permit, read the body, let the handler act. Runs in a worker thread."""
     if not isinstance(route.requires, Open):
         assert route.target is not None

@@ -9,10 +9,11 @@ from typing import Any, Protocol
 import msgspec
 import structlog
 
+from headgate.doors.acts import check_acts
 from headgate.doors.arrival import MAX_BODY, SMALL_BODY, Body, Receive, headers_of, too_large
 from headgate.doors.authentication import Authentication
 from headgate.doors.observe import Metrics
-from headgate.doors.routing import Answer, Call, Open, Route, Router, perform, query_of
+from headgate.doors.routing import Answer, DoorCall, Open, Route, Router, perform, query_of
 from headgate.model.errors import HeadgateError, IllegalArgument, Unavailable
 from headgate.model.principals import Identity
 from headgate.steward import Steward
@@ -55,6 +56,8 @@ class Server:
         self.steward = steward
         self.authentication = authentication
         self.doors = sorted(doors, key=lambda door: -len(door.prefix))
+        for door in doors:
+            check_acts(steward, door.routes)
         self.routers = {door.name: Router(door.routes) for door in doors}
         self.metrics = metrics or Metrics()
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="requests")
@@ -162,7 +165,7 @@ class Server:
         try:
             if identity is None and route.requires is not Open.ANYONE:
                 identity = self.authentication.identify(headers, address)
-            call = Call(self.steward, identity, params, query_of(scope["query_string"]), headers, raw)
+            call = DoorCall(self.steward, identity, params, query_of(scope["query_string"]), headers, raw)
             result = perform(route, call)
             answer = result if isinstance(result, Answer) else Answer(result)
             if scope["method"] not in ("GET", "HEAD") and identity is not None:

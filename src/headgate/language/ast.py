@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from headgate.language.errors import NOWHERE, Place
+from headgate.language.errors import NOWHERE, Position
 from headgate.model.schema import BOOLEAN, UNKNOWN, Type
 
 MAX_CHARACTERS: Final = 64 * 1024
@@ -21,7 +21,7 @@ class Literal:
 
     value: Any
     type: Type
-    at: Place = field(default=NOWHERE, compare=False)
+    at: Position = field(default=NOWHERE, compare=False)
 
     def __eq__(self, other: object) -> bool:
         # 1 = 1.0 = True in Python, 1.0 and 1.00 are equal Decimals: the type and the text must count.
@@ -41,7 +41,7 @@ class Name:
     """A column as written, one part per level; only before binding."""
 
     parts: tuple[str, ...]
-    at: Place = field(default=NOWHERE, compare=False)
+    at: Position = field(default=NOWHERE, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Column:
     ids: tuple[int, ...]
     type: Type
     nullable: bool
-    at: Place = field(default=NOWHERE, compare=False)
+    at: Position = field(default=NOWHERE, compare=False)
 
     @property
     def field_id(self) -> int:
@@ -70,7 +70,7 @@ class Fact:
     key: str
     value: str | None
     type: Type
-    at: Place = field(default=NOWHERE, compare=False)
+    at: Position = field(default=NOWHERE, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class Call:
     op: str
     args: tuple["Expr", ...]
     type: Type = UNKNOWN
-    at: Place = field(default=NOWHERE, compare=False)
+    at: Position = field(default=NOWHERE, compare=False)
 
 
 Expr = Literal | Name | Column | Fact | Call

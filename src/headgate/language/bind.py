@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from typing import Final
 
 from headgate.language.ast import Call, Column, Expr, Fact, Literal, Name, type_of, walk
-from headgate.language.errors import NOWHERE, ExpressionTypeError, Place, UnknownColumnError
+from headgate.language.errors import NOWHERE, ExpressionTypeError, Position, UnknownColumnNameError
 from headgate.language.types import (
     MAX_DIGITS,
     MOMENTS,
@@ -60,20 +60,20 @@ def bind(
 
 
 def resolve(
-    parts: tuple[str, ...], schema: Schema, aliases: Mapping[str, int], at: Place = NOWHERE
+    parts: tuple[str, ...], schema: Schema, aliases: Mapping[str, int], at: Position = NOWHERE
 ) -> Column:
     """The column that a path names; nested fields by one part per level."""
     path = parts
     if parts[0] in aliases:
         root = schema.find(aliases[parts[0]])
         if root is None:
-            raise UnknownColumnError(
+            raise UnknownColumnNameError(
                 parts, f"the column behind {parts[0]!r} is gone", "change the policy's columns", at
             )
         path = (*root.path, *parts[1:])
     located = schema.by_path.get(path)
     if located is None:
-        raise UnknownColumnError(parts, f"no column {shown(parts)}", _suggest(parts, schema, aliases), at)
+        raise UnknownColumnNameError(parts, f"no column {shown(parts)}", _suggest(parts, schema, aliases), at)
     if located.inside:
         raise ExpressionTypeError(
             f"{shown(parts)} lies inside a list or map",
@@ -121,7 +121,7 @@ class _Binder:
             case _:
                 return expr
 
-    def _add_days(self, op: str, moment: Expr, interval: Call, at: Place) -> Expr:
+    def _add_days(self, op: str, moment: Expr, interval: Call, at: Position) -> Expr:
         bound, amount = self.bind(moment), interval.args[0]
         assert isinstance(amount, Literal)
         if type_of(bound) != DATE or _has_column(bound):
@@ -135,7 +135,7 @@ class _Binder:
         )
 
 
-def check(op: str, args: tuple[Expr, ...], type_: Type, at: Place) -> Call:
+def check(op: str, args: tuple[Expr, ...], type_: Type, at: Position) -> Call:
     """A call over bound arguments, typed, with the casts it needs."""
     if op in COMPARISONS or op == "in":
         return _comparison(op, args, at)
@@ -161,11 +161,11 @@ def _need(arg: Expr, what: str, *types: Type) -> Expr:
     return arg
 
 
-def _booleans(op: str, args: tuple[Expr, ...], at: Place) -> Call:
+def _booleans(op: str, args: tuple[Expr, ...], at: Position) -> Call:
     return Call(op, tuple(_need(a, op.upper(), BOOLEAN) for a in args), BOOLEAN, at)
 
 
-def _comparison(op: str, args: tuple[Expr, ...], at: Place) -> Call:
+def _comparison(op: str, args: tuple[Expr, ...], at: Position) -> Call:
     for arg in args:
         if isinstance(arg, Literal) and arg.value is None:
             raise ExpressionTypeError(
@@ -183,11 +183,11 @@ def _comparison(op: str, args: tuple[Expr, ...], at: Place) -> Call:
     return Call(op, unified, BOOLEAN, at)
 
 
-def _is_null(op: str, args: tuple[Expr, ...], at: Place) -> Call:
+def _is_null(op: str, args: tuple[Expr, ...], at: Position) -> Call:
     return Call(op, args, BOOLEAN, at)
 
 
-def _like(op: str, args: tuple[Expr, ...], at: Place) -> Call:
+def _like(op: str, args: tuple[Expr, ...], at: Position) -> Call:
     pattern = args[1]
     if not isinstance(pattern, Literal) or pattern.type != STRING:
         raise ExpressionTypeError(
@@ -200,7 +200,7 @@ def _like(op: str, args: tuple[Expr, ...], at: Place) -> Call:
     return Call(op, (_need(args[0], "LIKE", STRING), pattern), BOOLEAN, at)
 
 
-def _arithmetic(op: str, args: tuple[Expr, ...], at: Place) -> Call:
+def _arithmetic(op: str, args: tuple[Expr, ...], at: Position) -> Call:
     left, right = args
     types = {type_of(left), type_of(right)}
     for arg in args:
@@ -224,7 +224,7 @@ def _arithmetic(op: str, args: tuple[Expr, ...], at: Place) -> Call:
     return Call(op, (coerce(left, result), coerce(right, result)), result, at)
 
 
-def _decimal(precision: int, scale: int, at: Place) -> DecimalType:
+def _decimal(precision: int, scale: int, at: Position) -> DecimalType:
     if precision > MAX_DIGITS:
         raise ExpressionTypeError(
             f"the result can have {precision} digits, more than {MAX_DIGITS}",
@@ -234,11 +234,11 @@ def _decimal(precision: int, scale: int, at: Place) -> DecimalType:
     return DecimalType(precision, scale)
 
 
-def _negate(op: str, args: tuple[Expr, ...], at: Place) -> Call:
+def _negate(op: str, args: tuple[Expr, ...], at: Position) -> Call:
     return _arithmetic("-", (Literal(0, INT, at), args[0]), at)
 
 
-def _divide(op: str, args: tuple[Expr, ...], at: Place) -> Call:
+def _divide(op: str, args: tuple[Expr, ...], at: Position) -> Call:
     for arg in args:
         if isinstance(type_of(arg), DecimalType) and not isinstance(arg, Literal):
             raise ExpressionTypeError(
@@ -251,7 +251,7 @@ def _divide(op: str, args: tuple[Expr, ...], at: Place) -> Call:
     return Call(op, (coerce(args[0], DOUBLE), coerce(args[1], DOUBLE)), DOUBLE, at)
 
 
-def _modulo(op: str, args: tuple[Expr, ...], at: Place) -> Call:
+def _modulo(op: str, args: tuple[Expr, ...], at: Position) -> Call:
     divisor = args[1]
     if not isinstance(divisor, Literal) or divisor.type not in (INT, LONG) or divisor.value <= 0:
         raise ExpressionTypeError(
@@ -262,19 +262,19 @@ def _modulo(op: str, args: tuple[Expr, ...], at: Place) -> Call:
     return Call(op, (coerce(args[0], type_), coerce(divisor, type_)), type_, at)
 
 
-def _case(op: str, args: tuple[Expr, ...], at: Place) -> Call:
+def _case(op: str, args: tuple[Expr, ...], at: Position) -> Call:
     conditions = [_need(a, "WHEN", BOOLEAN) for a in args[:-1:2]]
     results = unify((*args[1::2], args[-1]), at)
     pairs = [part for pair in zip(conditions, results[:-1], strict=True) for part in pair]
     return Call(op, (*pairs, results[-1]), type_of(results[0]), at)
 
 
-def _coalesce(op: str, args: tuple[Expr, ...], at: Place) -> Call:
+def _coalesce(op: str, args: tuple[Expr, ...], at: Position) -> Call:
     unified = unify(args, at)
     return Call(op, unified, type_of(unified[0]), at)
 
 
-def _cast(arg: Expr, target: Type, at: Place) -> Call:
+def _cast(arg: Expr, target: Type, at: Position) -> Call:
     source = type_of(arg)
     if isinstance(arg, Literal) and source not in (STRING, target):
         arg = coerce(arg, target)
@@ -287,7 +287,7 @@ def _cast(arg: Expr, target: Type, at: Place) -> Call:
     return Call("cast", (arg,), target, at)
 
 
-def _strings(op: str, args: tuple[Expr, ...], at: Place) -> Call:
+def _strings(op: str, args: tuple[Expr, ...], at: Position) -> Call:
     return Call(op, tuple(_need(a, op, STRING) for a in args), _STRING_RESULTS.get(op, STRING), at)
 
 
@@ -296,7 +296,7 @@ _STRING_RESULTS: Final[dict[str, Type]] = {
 }  # fmt: skip
 
 
-def _substring(op: str, args: tuple[Expr, ...], at: Place) -> Call:
+def _substring(op: str, args: tuple[Expr, ...], at: Position) -> Call:
     for arg, least, what in zip(args[1:], (1, 0), ("start", "length"), strict=False):
         if not isinstance(arg, Literal) or arg.type != INT or arg.value < least:
             raise ExpressionTypeError(
@@ -305,12 +305,12 @@ def _substring(op: str, args: tuple[Expr, ...], at: Place) -> Call:
     return Call(op, (_need(args[0], "substring", STRING), *args[1:]), STRING, at)
 
 
-def _date_part(op: str, args: tuple[Expr, ...], at: Place) -> Call:
+def _date_part(op: str, args: tuple[Expr, ...], at: Position) -> Call:
     types = (TIMESTAMP, TIMESTAMPTZ) if op == "hour" else (DATE, TIMESTAMP, TIMESTAMPTZ)
     return Call(op, (_need(args[0], op, *types),), INT, at)
 
 
-def _date_trunc(op: str, args: tuple[Expr, ...], at: Place) -> Call:
+def _date_trunc(op: str, args: tuple[Expr, ...], at: Position) -> Call:
     unit = args[0]
     if not isinstance(unit, Literal) or unit.value not in TRUNCATIONS:
         raise ExpressionTypeError(
@@ -322,7 +322,7 @@ def _date_trunc(op: str, args: tuple[Expr, ...], at: Place) -> Call:
     return Call(op, (unit, moment), type_of(moment), at)
 
 
-def _is_nan(op: str, args: tuple[Expr, ...], at: Place) -> Call:
+def _is_nan(op: str, args: tuple[Expr, ...], at: Position) -> Call:
     if not is_float(type_of(args[0])):
         raise ExpressionTypeError(
             f"is_nan takes float or double, not {type_of(args[0])}", "leave it out", args[0].at
@@ -330,7 +330,7 @@ def _is_nan(op: str, args: tuple[Expr, ...], at: Place) -> Call:
     return Call(op, args, BOOLEAN, at)
 
 
-def _in_network(op: str, args: tuple[Expr, ...], at: Place) -> Call:
+def _in_network(op: str, args: tuple[Expr, ...], at: Position) -> Call:
     address, network = args
     if not isinstance(address, Fact) or not isinstance(network, Literal) or network.type != STRING:
         raise ExpressionTypeError(
@@ -343,7 +343,7 @@ def _in_network(op: str, args: tuple[Expr, ...], at: Place) -> Call:
     return Call(op, args, BOOLEAN, at)
 
 
-_RULES: Final[Mapping[str, Callable[[str, tuple[Expr, ...], Place], Call]]] = {
+_RULES: Final[Mapping[str, Callable[[str, tuple[Expr, ...], Position], Call]]] = {
     "and": _booleans, "or": _booleans, "not": _booleans, "is_null": _is_null, "like": _like,
     "neg": _negate, "/": _divide, "%": _modulo, "case": _case, "coalesce": _coalesce,
     "lower": _strings, "upper": _strings, "length": _strings, "concat": _strings, "trim": _strings,

@@ -3,20 +3,20 @@
 from typing import NamedTuple
 
 
-class Place(NamedTuple):
+class Position(NamedTuple):
     """Where something stands in its text; both counted from 1."""
 
     line: int
     column: int
 
 
-NOWHERE = Place(0, 0)
+NOWHERE = Position(0, 0)
 
 
 class LanguageError(ValueError):
     """Something written in the policy language that cannot be accepted."""
 
-    def __init__(self, message: str, fix: str = "", at: Place = NOWHERE, file: str | None = None) -> None:
+    def __init__(self, message: str, fix: str = "", at: Position = NOWHERE, file: str | None = None) -> None:
         self.message = message
         self.fix = fix
         self.at = at
@@ -39,10 +39,10 @@ class UnknownNameError(LanguageError):
     """A column, function or request fact that does not exist."""
 
 
-class UnknownColumnError(UnknownNameError):
+class UnknownColumnNameError(UnknownNameError):
     """A column that the table does not have; `name` is the path as written."""
 
-    def __init__(self, name: tuple[str, ...], message: str, fix: str, at: Place) -> None:
+    def __init__(self, name: tuple[str, ...], message: str, fix: str, at: Position) -> None:
         self.name = name
         super().__init__(message, fix, at)
 
@@ -54,7 +54,7 @@ class ExpressionTypeError(LanguageError):
 class LoweringError(LanguageError):
     """An expression that a target cannot express with the same meaning; `target` says which."""
 
-    def __init__(self, target: str, message: str, fix: str = "", at: Place = NOWHERE) -> None:
+    def __init__(self, target: str, message: str, fix: str = "", at: Position = NOWHERE) -> None:
         self.target = target
         super().__init__(f"{target}: {message}", fix, at)
 

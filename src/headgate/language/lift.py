@@ -17,7 +17,9 @@ from headgate.language.canonical import canonical
 from headgate.language.errors import LanguageError
 from headgate.language.lower import bigquery, hive, partiql, postgres
 from headgate.language.masks.hive import lower_mask as hive_mask
-from headgate.language.masks.mask import Mask, bind_mask, parse_mask
+from headgate.language.masks.kind import DIALECTS, Dialect, Refusal
+from headgate.language.masks.kinds import NAMED
+from headgate.language.masks.mask import ColumnMask, bind_mask, parse_mask
 from headgate.language.parse import parse
 from headgate.model.schema import Schema
 
@@ -28,15 +30,12 @@ ROWS: Final[Mapping[str, Callable[[Expr, Schema], str]]] = {
     "redshift": partiql.lower,
 }
 """How conditions are lowered to each dialect that rules of other systems are written in."""
-MASKS: Final[Mapping[str, Callable[[Mask, Schema], str]]] = {"hive": hive_mask}
+MASKS: Final[Mapping[str, Callable[[ColumnMask, Schema], str]]] = {"hive": hive_mask}
 """The same for masks."""
 
 _PLAIN: Final = (
     exp.Column, exp.Identifier, exp.Literal, exp.Boolean, exp.Null, exp.And, exp.Or, exp.Not, exp.Paren, exp.EQ, exp.NEQ,
     exp.GT, exp.GTE, exp.LT, exp.LTE, exp.In, exp.Like, exp.Is, exp.Neg,
-)  # fmt: skip
-_NAMED: Final = (
-    "mask_alphanum", "show_first_4", "show_last_4", "show_first_4_strict", "show_last_4_strict", "sha256",
 )  # fmt: skip
 _FOLDS: Final = frozenset({"hive", "bigquery", "redshift"})
 """Dialects to which the case of a column's name means nothing."""
@@ -60,12 +59,13 @@ def lift(sql: str, dialect: str, schema: Schema) -> Expr:
     return _cannot(dialect, "it might mean something else there")
 
 
-def lift_mask(sql: str, dialect: str, schema: Schema, field_id: int) -> Mask:
+def lift_mask(sql: str, dialect: str, schema: Schema, field_id: int) -> ColumnMask:
     """The mask of a column that a text is; refused where that is not exact."""
     lower = MASKS.get(dialect)
-    if lower is None:
+    known = next((known for known in DIALECTS if known == dialect), None)
+    if lower is None or known is None:
         _cannot(dialect, "masks of the dialect are not known here")
-    for source in _masks(sql, dialect, schema, shown(schema.by_id[field_id].path)):
+    for source in _masks(sql, known, schema, shown(schema.by_id[field_id].path)):
         try:
             mask = bind_mask(parse_mask(source), schema, field_id)
             if lower(mask, schema) == sql:
@@ -88,17 +88,23 @@ def compared(sql: str, dialect: str) -> dict[str, str]:
             text = any(constant.is_string for constant in constants)
             dates = any(cast.is_type("date") for cast in node.find_all(exp.Cast))
             type = "date" if dates else "string" if text else "long"
-            found |= dict.fromkeys((_said(c.this, dialect) for c in node.find_all(exp.Column)), type)
+            found |= dict.fromkeys((_identifier(c.this, dialect) for c in node.find_all(exp.Column)), type)
     return found
 
 
-def _masks(sql: str, dialect: str, schema: Schema, column: str) -> Iterator[str]:
+def _masks(sql: str, dialect: Dialect, schema: Schema, column: str) -> Iterator[str]:
     """Masks that a text might be: a constant, or one of those that have a name."""
     tree = _tree(sql, dialect)
     if tree.find(exp.Column) is None:
         yield _spelled(tree, dialect, schema)
-    yield from (f"{name}({column})" for name in _NAMED)
-    yield from (f"prefix({column}, {count})" for count in sorted(set(re.findall(r"\b[1-9]\d{0,8}\b", sql))))
+    numbers = sorted(set(re.findall(r"\b[1-9]\d{0,8}\b", sql)))
+    for kind in NAMED.values():
+        if isinstance(kind.dialects[dialect], Refusal) or kind.shows_nothing:
+            continue
+        if not kind.arguments:
+            yield f"{kind.name}({column})"
+        elif len(kind.arguments) == 1 and kind.arguments[0].whole_number:
+            yield from (f"{kind.name}({column}, {number})" for number in numbers)
 
 
 def _cannot(dialect: str, message: str) -> NoReturn:
@@ -159,21 +165,21 @@ def _cast(node: exp.Cast) -> exp.Expr:
     return inner if constant and to.this in own else exp.Cast(this=inner, to=to)
 
 
-def _said(name: exp.Identifier, dialect: str) -> str:
+def _identifier(name: exp.Identifier, dialect: str) -> str:
     """A name as its dialect takes it."""
     folded = dialect == "postgres" and not name.args.get("quoted")
     return str(name.name).lower() if folded else str(name.name)
 
 
 def _column(name: exp.Identifier, dialect: str, schema: Schema) -> str:
-    said = _said(name, dialect)
-    alike = [field.name for field in schema.fields if field.name.lower() == said.lower()]
+    named = _identifier(name, dialect)
+    alike = [field.name for field in schema.fields if field.name.lower() == named.lower()]
     if dialect in _FOLDS and len(alike) == 1:
         return alike[0]
     # INVARIANT: where two names differ by case alone, none is chosen unless the dialect tells them apart.
-    if dialect in _FOLDS or said not in alike:
-        _cannot(dialect, f"the table has no column {said!r}, or several")
-    return said
+    if dialect in _FOLDS or named not in alike:
+        _cannot(dialect, f"the table has no column {named!r}, or several")
+    return named
 
 
 def _alike(sql: str, one: exp.Expr, other: exp.Expr) -> bool:

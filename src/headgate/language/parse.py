@@ -6,7 +6,7 @@ from typing import NoReturn
 
 from headgate.language import values
 from headgate.language.ast import FALSE, MAX_DEPTH, MAX_NODES, Call, Expr, Fact, Literal, Name
-from headgate.language.errors import ExpressionSyntaxError, Place, UnknownNameError
+from headgate.language.errors import ExpressionSyntaxError, Position, UnknownNameError
 from headgate.language.tokens import Token, tokenize
 from headgate.language.vocabulary import (
     CHANGING,
@@ -91,7 +91,7 @@ class _Parser:
     def _expect(self, what: str, fix: str) -> Token:
         return self._accept(what) or self._unexpected(f"expected {what}; {fix}")
 
-    def _refuse(self, message: str, fix: str, at: Place | None = None) -> NoReturn:
+    def _refuse(self, message: str, fix: str, at: Position | None = None) -> NoReturn:
         raise ExpressionSyntaxError(message, fix, at or self._peek().at)
 
     def _unexpected(self, fix: str = "") -> NoReturn:
@@ -133,7 +133,7 @@ class _Parser:
         self._open -= 1
         return out
 
-    def _enter(self, at: Place) -> None:
+    def _enter(self, at: Position) -> None:
         self._open += 1
         if self._open > MAX_DEPTH:
             self._refuse(f"nested deeper than {MAX_DEPTH} levels", "use IN, or split the policy", at)
@@ -449,7 +449,7 @@ class _Parser:
             f"unknown function {token.text}", f"functions are {known}, cast, extract", token.at
         )
 
-    def _arguments(self, at: Place) -> tuple[Expr, ...]:
+    def _arguments(self, at: Position) -> tuple[Expr, ...]:
         self._enter(at)
         args: list[Expr] = []
         if not self._is(")"):
@@ -460,7 +460,7 @@ class _Parser:
         self._open -= 1
         return tuple(args)
 
-    def _cast(self, at: Place) -> Expr:
+    def _cast(self, at: Position) -> Expr:
         self._enter(at)
         operand = self._or()
         self._expect("AS", "CAST(value AS type)")
@@ -469,7 +469,7 @@ class _Parser:
         self._open -= 1
         return Call("cast", (operand,), type_, at)
 
-    def _extract(self, at: Place) -> Expr:
+    def _extract(self, at: Position) -> Expr:
         part = self._take()
         if part.word not in ("YEAR", "MONTH", "DAY", "HOUR"):
             self._refuse(
@@ -482,7 +482,7 @@ class _Parser:
         self._open -= 1
         return Call(part.word.lower(), (operand,), INT, at)
 
-    def _build(self, op: str, args: tuple[Expr, ...], at: Place) -> Expr:
+    def _build(self, op: str, args: tuple[Expr, ...], at: Position) -> Expr:
         match op:
             case "session_user":
                 return Fact("user", "", None, STRING, at)

@@ -55,8 +55,8 @@ def spell(expr: Expr, schema: Schema) -> str:
             return f"CAST({spell(arg, schema)} AS {str(type).upper()})"
         case Call(op="case", args=args):
             pairs = zip(args[:-1:2], args[1::2], strict=True)
-            told = " ".join(f"WHEN {spell(c, schema)} THEN {spell(r, schema)}" for c, r in pairs)
-            return f"CASE {told} ELSE {spell(args[-1], schema)} END"
+            branches = " ".join(f"WHEN {spell(c, schema)} THEN {spell(r, schema)}" for c, r in pairs)
+            return f"CASE {branches} ELSE {spell(args[-1], schema)} END"
         case Call(op=op, args=(left, right)) if op in _INFIX:
             return f"{_inner(left, schema)} {op} {_inner(right, schema)}"
         case Call(op=op, args=args):

@@ -11,7 +11,7 @@ from sqlglot.tokenizer_core import TokenType
 from sqlglot.tokens import Tokenizer
 
 from headgate.language.ast import MAX_CHARACTERS
-from headgate.language.errors import ExpressionSyntaxError, Place
+from headgate.language.errors import ExpressionSyntaxError, Position
 
 _WORD: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _NUMBER: Final = re.compile(r"\d+(\.\d+)?([eE][+-]?\d+)?", re.ASCII)
@@ -29,7 +29,7 @@ class Token(NamedTuple):
 
     kind: str
     text: str
-    at: Place
+    at: Position
     start: int
     end: int
 
@@ -45,9 +45,9 @@ def tokenize(text: str) -> list[Token]:
         raise ExpressionSyntaxError(
             f"the expression has {len(text)} characters",
             f"at most {MAX_CHARACTERS}; split the policy",
-            Place(1, 1),
+            Position(1, 1),
         )
-    places = _Places(text)
+    places = _TokenPlaces(text)
     for pattern, what in (
         (_CONTROL, "a control character"),
         (_DECEIVING, "an invisible or direction-changing character"),
@@ -60,7 +60,7 @@ def tokenize(text: str) -> list[Token]:
         raw = Tokenizer().tokenize(text)
     except TokenError as e:
         raise ExpressionSyntaxError(
-            "a quote or comment is never closed", "close it; '' inside '…' is one quote", Place(1, 1)
+            "a quote or comment is never closed", "close it; '' inside '…' is one quote", Position(1, 1)
         ) from e
     out: list[Token] = []
     position = 0
@@ -78,16 +78,16 @@ def tokenize(text: str) -> list[Token]:
     return out
 
 
-class _Places:
+class _TokenPlaces:
     def __init__(self, text: str) -> None:
         self._starts = [0, *(i + 1 for i, character in enumerate(text) if character == "\n")]
 
-    def of(self, offset: int) -> Place:
+    def of(self, offset: int) -> Position:
         line = bisect.bisect_right(self._starts, offset)
-        return Place(line, offset - self._starts[line - 1] + 1)
+        return Position(line, offset - self._starts[line - 1] + 1)
 
 
-def _nothing_hidden(text: str, start: int, end: int, places: _Places) -> None:
+def _nothing_hidden(text: str, start: int, end: int, places: _TokenPlaces) -> None:
     gap = text[start:end]
     if gap and not gap.isspace():
         offset = start + len(gap) - len(gap.lstrip())
@@ -96,7 +96,7 @@ def _nothing_hidden(text: str, start: int, end: int, places: _Places) -> None:
         )
 
 
-def _classify(token: SqlglotToken, text: str, places: _Places) -> Token:
+def _classify(token: SqlglotToken, text: str, places: _TokenPlaces) -> Token:
     kind_, value, start, end = token.token_type, token.text, token.start, token.end
     at, source = places.of(start), text[start : end + 1]
     if kind_ == TokenType.STRING and source[:1] == "'":

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from headgate.language import values
 from headgate.language.ast import Call, Column, Expr, Fact, Literal, type_of
-from headgate.language.errors import ExpressionTypeError, Place
+from headgate.language.errors import ExpressionTypeError, Position
 from headgate.model.schema import (
     BINARY,
     BOOLEAN,
@@ -186,7 +186,7 @@ def coerce(expr: Expr, target: Type) -> Expr:
     return Call("cast", (expr,), target, expr.at)
 
 
-def unify(args: Sequence[Expr], at: Place) -> tuple[Expr, ...]:
+def unify(args: Sequence[Expr], at: Position) -> tuple[Expr, ...]:
     """All arguments as their one common type; refuses what does not meet without loss."""
     open_ = [type_of(a) for a in args if not isinstance(a, Literal)]
     target = common(open_)
@@ -213,7 +213,7 @@ def _widen(target: Type, constant: Literal, *, any_column: bool) -> Type | None:
     )
 
 
-def _mismatch(args: Sequence[Expr], at: Place) -> ExpressionTypeError:
+def _mismatch(args: Sequence[Expr], at: Position) -> ExpressionTypeError:
     shown = ", ".join(dict.fromkeys(str(type_of(a)) for a in args))
     types = {type_of(a) for a in args}
     fix = "cast one side explicitly"

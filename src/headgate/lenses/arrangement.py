@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable
 from typing import Any
 
-from headgate.lenses.copies import Arrangement, Source, SourceFile
+from headgate.lenses.copies import Arrangement, CopySource, SourceFile
 from headgate.lenses.outline import Outline, governed_specs
 from headgate.planning.plan import PlannedFile
 
@@ -26,21 +26,21 @@ def arrangement_of(document: Json, outline: Outline, *, lost: bool = False) -> A
 
 def sources_of(
     files: Iterable[PlannedFile], document: Json, outline: Outline, arrangement: Arrangement
-) -> list[Source]:
+) -> list[CopySource]:
     """The sources of copies: file by file, or all files that one commit added, by visible partition.
 
     INVARIANT: merged sources must be worked out over all files of a snapshot that the lens lets through, never over what a
     caller's filter left of them.
     """
     if arrangement is not Arrangement.MERGED:
-        return [Source((_source(file),)) for file in files]
+        return [CopySource((_source(file),)) for file in files]
     shown = governed_specs(document, outline).visible
     groups: dict[tuple[Any, ...], list[SourceFile]] = {}
     for file in files:
         partition = file.partition if file.spec_id in shown else ()
         group = (file.snapshot, file.sequence, file.spec_id, partition)
         groups.setdefault(group, []).append(_source(file))
-    return [Source(tuple(sorted(group, key=lambda file: file.path))) for group in groups.values()]
+    return [CopySource(tuple(sorted(group, key=lambda file: file.path))) for group in groups.values()]
 
 
 def _source(file: PlannedFile) -> SourceFile:

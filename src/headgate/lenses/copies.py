@@ -32,7 +32,7 @@ class SourceFile(msgspec.Struct, frozen=True):
     deletes: tuple[str, ...] = ()
 
 
-class Source(msgspec.Struct, frozen=True):
+class CopySource(msgspec.Struct, frozen=True):
     """What one copy is made of: one data file or, where copies are merged, all files that one commit added."""
 
     files: tuple[SourceFile, ...]
@@ -42,7 +42,7 @@ class Source(msgspec.Struct, frozen=True):
         return tuple(file.path for file in self.files)
 
 
-class Metrics(msgspec.Struct, frozen=True):
+class FileMetrics(msgspec.Struct, frozen=True):
     """Statistics of one data file by field id, as manifests keep them."""
 
     column_sizes: dict[int, int] = {}
@@ -60,7 +60,7 @@ class CopyFile(msgspec.Struct, frozen=True):
     size: int = 0
     records: int = 0
     split_offsets: tuple[int, ...] = ()
-    metrics: Metrics = Metrics()
+    metrics: FileMetrics = FileMetrics()
 
 
 class GovernedCopy(msgspec.Struct, frozen=True):
@@ -71,7 +71,7 @@ class GovernedCopy(msgspec.Struct, frozen=True):
     """
 
     key: str
-    source: Source
+    source: CopySource
     files: tuple[CopyFile, ...] = ()
     field_ids: frozenset[int] = frozenset()
     last_column_id: int = 0
@@ -85,7 +85,7 @@ class GovernedCopy(msgspec.Struct, frozen=True):
 
 
 def copy_key(
-    source: Source,
+    source: CopySource,
     lens_id: str,
     arrangement: Arrangement = Arrangement.AS_WRITTEN,
     population: int | None = None,

@@ -8,9 +8,9 @@ from typing import Any, Final
 from headgate.catalogs.iceberg.storage import Storage
 from headgate.model.errors import IllegalArgument, NotFound
 from headgate.planning import ForeignFileError, Within
-from headgate.planning import layout as ids
-from headgate.planning.reader import ADDED, DATA, DELETES, EXISTING, ManifestReader
-from headgate.planning.segment import ManifestFile
+from headgate.planning.indexing.segment import ManifestFile
+from headgate.planning.manifests import layout as ids
+from headgate.planning.manifests.reader import ADDED, DATA, DELETES, EXISTING, ManifestReader
 
 Json = dict[str, Any]
 
@@ -20,8 +20,8 @@ __all__ = [
     "DELETES",
     "EXISTING",
     "NO_PARTITION",
-    "Entry",
     "Manifest",
+    "ManifestEntry",
     "check_inside",
     "live",
     "manifests_of",
@@ -33,7 +33,7 @@ NO_PARTITION: Final[Json] = {"type": "record", "name": "r102", "fields": []}
 
 
 @dataclass(frozen=True)
-class Entry:
+class ManifestEntry:
     """One file of a manifest; `file` holds its fields by Iceberg's ids, values as Avro stores them."""
 
     status: int
@@ -53,7 +53,7 @@ class Manifest:
 
     listed: ManifestFile
     partition: Json
-    entries: tuple[Entry, ...]
+    entries: tuple[ManifestEntry, ...]
 
 
 def snapshot_of(document: Json, snapshot_id: int) -> Json:
@@ -126,11 +126,11 @@ def _own() -> Iterator[None]:
         ) from None
 
 
-def _entry(record: dict[int, Any], listed: ManifestFile) -> Entry:
+def _entry(record: dict[int, Any], listed: ManifestFile) -> ManifestEntry:
     snapshot = record.get(ids.SNAPSHOT_ID)
     sequence = record.get(ids.SEQUENCE_NUMBER)
     file_sequence = record.get(ids.FILE_SEQUENCE_NUMBER)
-    return Entry(
+    return ManifestEntry(
         status=record[ids.STATUS],
         snapshot_id=int(listed.added_snapshot_id or 0) if snapshot is None else snapshot,
         sequence=listed.sequence_number if sequence is None else sequence,

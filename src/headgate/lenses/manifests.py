@@ -8,10 +8,10 @@ from typing import Any, Final, Protocol
 import fastavro
 import orjson
 
-from headgate.lenses.entries import ADDED, Entry
+from headgate.lenses.entries import ADDED, ManifestEntry
 from headgate.lenses.summaries import summaries
-from headgate.planning import layout as ids
-from headgate.planning.segment import ManifestFile
+from headgate.planning.indexing.segment import ManifestFile
+from headgate.planning.manifests import layout as ids
 
 Json = dict[str, Any]
 
@@ -86,7 +86,7 @@ class Written:
 def write_manifest(
     files: Files,
     path: str,
-    entries: Sequence[Entry],
+    entries: Sequence[ManifestEntry],
     *,
     version: int,
     schema: Json,
@@ -175,7 +175,7 @@ def _write(files: Files, path: str, schema: Json, records: list[Json], header: M
     return len(data)
 
 
-def _record(entry: Entry, partition: Mapping[int, str]) -> Json:
+def _record(entry: ManifestEntry, partition: Mapping[int, str]) -> Json:
     file: Json = {name: entry.file.get(id) for id, name in _FIELDS.items()}
     file["content"] = file["content"] or 0
     file["file_format"] = str(file["file_format"]).upper()

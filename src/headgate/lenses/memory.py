@@ -5,7 +5,7 @@ import io
 from pyiceberg.io import FileIO, InputFile, InputStream, OutputFile
 
 
-class _Held(InputFile):
+class _HeldFile(InputFile):
     def __init__(self, location: str, data: bytes) -> None:
         super().__init__(location)
         self._data = data
@@ -33,7 +33,7 @@ class MemoryFiles(FileIO):
     def new_input(self, location: str) -> InputFile:
         if location not in self._held:
             raise FileNotFoundError(location)
-        return _Held(location, self._held[location])
+        return _HeldFile(location, self._held[location])
 
     def new_output(self, location: str) -> OutputFile:
         raise NotImplementedError("written by write_bytes only")

@@ -14,7 +14,16 @@ import orjson
 
 from headgate.catalogs.iceberg.storage import Storage
 from headgate.lenses.copies import CopyFile, GovernedCopy
-from headgate.lenses.entries import ADDED, DATA, EXISTING, NO_PARTITION, Entry, Manifest, live, snapshot_of
+from headgate.lenses.entries import (
+    ADDED,
+    DATA,
+    EXISTING,
+    NO_PARTITION,
+    Manifest,
+    ManifestEntry,
+    live,
+    snapshot_of,
+)
 from headgate.lenses.manifests import Files, Written, write_manifest, write_manifest_list
 from headgate.lenses.outline import (
     SCHEMA_ID,
@@ -26,7 +35,7 @@ from headgate.lenses.outline import (
     governed_specs,
 )
 from headgate.model.errors import Conflict, IllegalArgument
-from headgate.planning import layout as ids
+from headgate.planning.manifests import layout as ids
 
 Json = dict[str, Any]
 
@@ -43,12 +52,12 @@ class GovernedSnapshot(msgspec.Struct, frozen=True):
 
 
 @dataclass(frozen=True)
-class _Placed:
+class _PlacedEntry:
     """A governed entry, and the manifest it belongs into."""
 
     spec: int
     partition: Json
-    entry: Entry
+    entry: ManifestEntry
 
 
 def govern_snapshot(
@@ -77,7 +86,7 @@ def govern_snapshot(
     source = snapshot_of(document, snapshot_id)
     version = max(2, int(document["format-version"]))
     specs = governed_specs(document, outline)
-    placed: list[_Placed] = []
+    placed: list[_PlacedEntry] = []
     done: set[str] = set()
     missing = {*copies, *originals}
     for manifest in live(storage, document, snapshot_id, DATA, manifests):
@@ -183,7 +192,7 @@ def _placed(
     originals: Collection[str],
     snapshot_id: int,
     done: set[str],
-) -> Iterator[_Placed]:
+) -> Iterator[_PlacedEntry]:
     """What stands in a governed manifest for the files of one of the table's own.
 
     A merged copy is named once, for the first of its sources: one commit added them all, to one visible partition.
@@ -195,8 +204,8 @@ def _placed(
         partition = {ours: entry.file[ids.PARTITION].get(own) for own, ours in fields.items()}
         for file in _governed(entry, copies, originals, partition, done):
             status = ADDED if entry.snapshot_id == snapshot_id else EXISTING
-            governed = Entry(status, entry.snapshot_id, entry.sequence, entry.file_sequence, file)
-            yield _Placed(spec["spec-id"], type, governed)
+            governed = ManifestEntry(status, entry.snapshot_id, entry.sequence, entry.file_sequence, file)
+            yield _PlacedEntry(spec["spec-id"], type, governed)
 
 
 def _partition_type(type: Json, spec: Json, fields: Mapping[int, int]) -> Json:
@@ -206,27 +215,27 @@ def _partition_type(type: Json, spec: Json, fields: Mapping[int, int]) -> Json:
     return {**NO_PARTITION, "fields": [{**own[id], "field-id": id} for id in shown]}
 
 
-def _chunks(placed: Sequence[_Placed]) -> Iterator[Sequence[_Placed]]:
+def _chunks(placed: Sequence[_PlacedEntry]) -> Iterator[Sequence[_PlacedEntry]]:
     """Entries as manifests name them, youngest manifests first; files of the snapshot itself come in manifests of their own."""
-    groups: dict[tuple[Any, ...], list[_Placed]] = {}
+    groups: dict[tuple[Any, ...], list[_PlacedEntry]] = {}
     for one in placed:
         kind = (one.entry.status, one.spec, orjson.dumps(one.partition))
         groups.setdefault(kind, []).append(one)
-    chunks: list[Sequence[_Placed]] = []
+    chunks: list[Sequence[_PlacedEntry]] = []
     for kind in sorted(groups):
         ordered = sorted(groups[kind], key=_age_and_partition)
         chunks += [ordered[n : n + _MOST_ENTRIES] for n in range(0, len(ordered), _MOST_ENTRIES)]
     return reversed(chunks)
 
 
-def _age_and_partition(one: _Placed) -> tuple[int, int, str]:
+def _age_and_partition(one: _PlacedEntry) -> tuple[int, int, str]:
     """Files of one commit and partition stay in the order in which it named them."""
     partition = one.entry.file[ids.PARTITION]
     return one.entry.sequence, one.entry.file_sequence, repr(sorted(partition.items()))
 
 
 def _governed(
-    entry: Entry,
+    entry: ManifestEntry,
     copies: Mapping[str, GovernedCopy],
     originals: Collection[str],
     partition: Mapping[int, Any],
@@ -258,7 +267,7 @@ def _copied(file: CopyFile, partition: Mapping[int, Any]) -> dict[int, Any]:
     }
 
 
-def _original(entry: Entry, partition: Mapping[int, Any]) -> dict[int, Any]:
+def _original(entry: ManifestEntry, partition: Mapping[int, Any]) -> dict[int, Any]:
     """A conforming file: every row of it can be seen, so its statistics can too."""
     kept = (ids.FILE_PATH, ids.FILE_FORMAT, ids.RECORD_COUNT, ids.FILE_SIZE, ids.SPLIT_OFFSETS)
     known = {id: entry.file.get(id) for id in (*kept, 108, 109, 110, 137, 125, 128)}

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from headgate.lenses.entries import Entry
-from headgate.planning import layout as ids
+from headgate.lenses.entries import ManifestEntry
+from headgate.planning.manifests import layout as ids
 
 Json = dict[str, Any]
 
@@ -17,7 +17,7 @@ _BINARY: Final[Mapping[str, Callable[[Any], bytes]]] = {
 """Types that compare in one way only, and how Iceberg writes a single value of them."""
 
 
-def summaries(entries: Sequence[Entry], spec: Json, partition: Json) -> list[Json] | None:
+def summaries(entries: Sequence[ManifestEntry], spec: Json, partition: Json) -> list[Json] | None:
     """One summary per partition field, in the spec's order; None, which every reader understands, if a type is unknown.
 
     Spark cannot list the manifests of a table where this is missing, and readers pass manifests over by it.

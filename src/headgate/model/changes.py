@@ -100,7 +100,7 @@ class PolicySet(msgspec.Struct, frozen=True, tag_field="set", tag="policy"):
     document: str | None
     enabled: bool = True
     authors: tuple[str, ...] = ()
-    """The users who ever wrote it, by name."""
+    """The users who ever wrote it, by name; whoever wrote what it says now is the last."""
 
 
 Change = (

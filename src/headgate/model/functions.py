@@ -142,30 +142,30 @@ def checked_type(text: str) -> str:
 # -- changes ------------------------------------------------------------------------------------------------------
 
 
-class _Change(msgspec.Struct, frozen=True, tag_field="@type", rename="camel"):
+class _FunctionChange(msgspec.Struct, frozen=True, tag_field="@type", rename="camel"):
     pass
 
 
-class AddDefinition(_Change, frozen=True, tag="addDefinition"):
+class AddDefinition(_FunctionChange, frozen=True, tag="addDefinition"):
     definition: Definition
 
 
-class RemoveDefinition(_Change, frozen=True, tag="removeDefinition"):
+class RemoveDefinition(_FunctionChange, frozen=True, tag="removeDefinition"):
     parameters: tuple[Parameter, ...] | None = None
 
 
-class AddImpl(_Change, frozen=True, tag="addImpl"):
+class AddImpl(_FunctionChange, frozen=True, tag="addImpl"):
     implementation: Implementation
     parameters: tuple[Parameter, ...] | None = None
 
 
-class UpdateImpl(_Change, frozen=True, tag="updateImpl"):
+class UpdateImpl(_FunctionChange, frozen=True, tag="updateImpl"):
     runtime: str
     implementation: Implementation
     parameters: tuple[Parameter, ...] | None = None
 
 
-class RemoveImpl(_Change, frozen=True, tag="removeImpl"):
+class RemoveImpl(_FunctionChange, frozen=True, tag="removeImpl"):
     runtime: str
     parameters: tuple[Parameter, ...] | None = None
 

@@ -13,7 +13,7 @@ _M, _C, _S = ObjectType.METALAKE, ObjectType.CATALOG, ObjectType.SCHEMA
 
 
 class Privilege(enum.Enum):
-    """What can be allowed or denied; each takes one bit of a mask."""
+    """What can be allowed or denied; each takes one bit."""
 
     CREATE_CATALOG = (0, (_M,))
     USE_CATALOG = (1, (_M, _C))
@@ -95,21 +95,21 @@ FORMER: Final = {
 CURRENT: Final = tuple(privilege for privilege in Privilege if privilege not in FORMER)
 
 
-def current_bits(mask: int) -> int:
-    """A mask of privileges by what they mean: former names count as the privileges they stand for."""
+def current_bits(bits: int) -> int:
+    """Bits of privileges by what they mean: former names count as the privileges they stand for."""
     for former, privilege in FORMER.items():
-        if mask & former.bit:
-            mask = mask & ~former.bit | privilege.bit
-    return mask
+        if bits & former.bit:
+            bits = bits & ~former.bit | privilege.bit
+    return bits
 
 
-def bits_of_all_names(mask: int) -> int:
-    """A mask with each of its privileges under every name it has."""
-    mask = current_bits(mask)
+def bits_of_all_names(bits: int) -> int:
+    """Bits with each of their privileges under every name it has."""
+    bits = current_bits(bits)
     for former, privilege in FORMER.items():
-        if mask & privilege.bit:
-            mask |= former.bit
-    return mask
+        if bits & privilege.bit:
+            bits |= former.bit
+    return bits
 
 
 class Condition(enum.StrEnum):
@@ -133,14 +133,14 @@ class Grant(msgspec.Struct, frozen=True, order=True):
     condition: Condition = Condition.ALLOW
 
 
-class Masks(msgspec.Struct, frozen=True):
+class PrivilegeBits(msgspec.Struct, frozen=True):
     """The privileges that one role allows and denies on one object, a bit each."""
 
     allow: int = 0
     deny: int = 0
 
     @classmethod
-    def of(cls, grants: Iterable[Grant]) -> "Masks":
+    def of(cls, grants: Iterable[Grant]) -> "PrivilegeBits":
         allow = deny = 0
         for grant in grants:
             if grant.condition is Condition.ALLOW:
@@ -155,8 +155,8 @@ class Masks(msgspec.Struct, frozen=True):
         return tuple(
             Grant(privilege, condition)
             for privilege in Privilege
-            for condition, mask in ((Condition.ALLOW, self.allow), (Condition.DENY, self.deny))
-            if mask & privilege.bit
+            for condition, bits in ((Condition.ALLOW, self.allow), (Condition.DENY, self.deny))
+            if bits & privilege.bit
         )
 
 

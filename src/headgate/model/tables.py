@@ -27,16 +27,16 @@ class StructField(msgspec.Struct, frozen=True, rename="camel", omit_defaults=Tru
     comment: str | None = None
 
 
-class StructType(msgspec.Struct, frozen=True, tag_field="type", tag="struct", rename="camel"):
+class StructDataType(msgspec.Struct, frozen=True, tag_field="type", tag="struct", rename="camel"):
     fields: tuple[StructField, ...]
 
 
-class ListType(msgspec.Struct, frozen=True, tag_field="type", tag="list", rename="camel"):
+class ListDataType(msgspec.Struct, frozen=True, tag_field="type", tag="list", rename="camel"):
     element_type: "DataType"
     contains_null: bool = True
 
 
-class MapType(msgspec.Struct, frozen=True, tag_field="type", tag="map", rename="camel"):
+class MapDataType(msgspec.Struct, frozen=True, tag_field="type", tag="map", rename="camel"):
     key_type: "DataType"
     value_type: "DataType"
     value_contains_null: bool = True
@@ -58,7 +58,9 @@ class ExternalType(msgspec.Struct, frozen=True, tag_field="type", tag="external"
     catalog_string: str
 
 
-DataType: TypeAlias = str | StructType | ListType | MapType | UnionType | UnparsedType | ExternalType
+DataType: TypeAlias = (
+    str | StructDataType | ListDataType | MapDataType | UnionType | UnparsedType | ExternalType
+)
 
 
 def checked_depth(type: DataType, depth: int = 0) -> None:
@@ -71,11 +73,11 @@ def checked_depth(type: DataType, depth: int = 0) -> None:
 
 def _inner(type: DataType) -> Iterator[DataType]:
     match type:
-        case StructType(fields):
+        case StructDataType(fields):
             yield from (field.type for field in fields)
-        case ListType(element):
+        case ListDataType(element):
             yield element
-        case MapType(key, value):
+        case MapDataType(key, value):
             yield key
             yield value
         case UnionType(types):
@@ -97,7 +99,7 @@ class Expression(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True
     unparsed_expression: str | None = None
 
 
-class Column(msgspec.Struct, frozen=True, rename="camel"):
+class TableColumn(msgspec.Struct, frozen=True, rename="camel"):
     name: str
     type: DataType
     comment: str | None = None
@@ -141,7 +143,7 @@ class TableDefinition(msgspec.Struct, frozen=True, rename="camel"):
     """A whole table, as it is asked for and as it is answered."""
 
     name: str
-    columns: tuple[Column, ...]
+    columns: tuple[TableColumn, ...]
     comment: str | None = None
     properties: dict[str, str] = {}
     partitioning: tuple[Partitioning, ...] = ()
@@ -182,29 +184,29 @@ Position: TypeAlias = str | After
 """``first``, ``default`` (the end), or after a column."""
 
 
-class _Change(msgspec.Struct, frozen=True, tag_field="@type", rename="camel"):
+class _TableChange(msgspec.Struct, frozen=True, tag_field="@type", rename="camel"):
     pass
 
 
-class RenameTable(_Change, frozen=True, tag="rename"):
+class RenameTable(_TableChange, frozen=True, tag="rename"):
     new_name: str
     new_schema_name: str | None = None
 
 
-class UpdateComment(_Change, frozen=True, tag="updateComment"):
+class UpdateTableComment(_TableChange, frozen=True, tag="updateComment"):
     new_comment: str | None = None
 
 
-class SetProperty(_Change, frozen=True, tag="setProperty"):
+class SetTableProperty(_TableChange, frozen=True, tag="setProperty"):
     property: str
     value: str
 
 
-class RemoveProperty(_Change, frozen=True, tag="removeProperty"):
+class RemoveTableProperty(_TableChange, frozen=True, tag="removeProperty"):
     property: str
 
 
-class AddColumn(_Change, frozen=True, tag="addColumn"):
+class AddColumn(_TableChange, frozen=True, tag="addColumn"):
     field_name: tuple[str, ...]
     type: DataType
     comment: str | None = None
@@ -214,51 +216,51 @@ class AddColumn(_Change, frozen=True, tag="addColumn"):
     default_value: Expression | None = None
 
 
-class RenameColumn(_Change, frozen=True, tag="renameColumn"):
+class RenameColumn(_TableChange, frozen=True, tag="renameColumn"):
     old_field_name: tuple[str, ...]
     new_field_name: str
 
 
-class UpdateColumnDefaultValue(_Change, frozen=True, tag="updateColumnDefaultValue"):
+class UpdateColumnDefaultValue(_TableChange, frozen=True, tag="updateColumnDefaultValue"):
     field_name: tuple[str, ...]
     new_default_value: Expression | None = None
 
 
-class UpdateColumnType(_Change, frozen=True, tag="updateColumnType"):
+class UpdateColumnType(_TableChange, frozen=True, tag="updateColumnType"):
     field_name: tuple[str, ...]
     new_type: DataType
 
 
-class UpdateColumnComment(_Change, frozen=True, tag="updateColumnComment"):
+class UpdateColumnComment(_TableChange, frozen=True, tag="updateColumnComment"):
     field_name: tuple[str, ...]
     new_comment: str | None = None
 
 
-class UpdateColumnPosition(_Change, frozen=True, tag="updateColumnPosition"):
+class UpdateColumnPosition(_TableChange, frozen=True, tag="updateColumnPosition"):
     field_name: tuple[str, ...]
     new_position: Position
 
 
-class UpdateColumnNullability(_Change, frozen=True, tag="updateColumnNullability"):
+class UpdateColumnNullability(_TableChange, frozen=True, tag="updateColumnNullability"):
     field_name: tuple[str, ...]
     nullable: bool
 
 
-class UpdateColumnAutoIncrement(_Change, frozen=True, tag="updateColumnAutoIncrement"):
+class UpdateColumnAutoIncrement(_TableChange, frozen=True, tag="updateColumnAutoIncrement"):
     field_name: tuple[str, ...]
     auto_increment: bool
 
 
-class DeleteColumn(_Change, frozen=True, tag="deleteColumn"):
+class DeleteColumn(_TableChange, frozen=True, tag="deleteColumn"):
     field_name: tuple[str, ...]
     if_exists: bool = False
 
 
-class AddIndex(_Change, frozen=True, tag="addTableIndex"):
+class AddIndex(_TableChange, frozen=True, tag="addTableIndex"):
     index: Index
 
 
-class DeleteIndex(_Change, frozen=True, tag="deleteTableIndex"):
+class DeleteTableIndex(_TableChange, frozen=True, tag="deleteTableIndex"):
     name: str
     if_exists: bool = False
 
@@ -275,7 +277,13 @@ ColumnChange: TypeAlias = (
     | DeleteColumn
 )
 TableChange: TypeAlias = (
-    RenameTable | UpdateComment | SetProperty | RemoveProperty | ColumnChange | AddIndex | DeleteIndex
+    RenameTable
+    | UpdateTableComment
+    | SetTableProperty
+    | RemoveTableProperty
+    | ColumnChange
+    | AddIndex
+    | DeleteTableIndex
 )
 
 

@@ -4,7 +4,7 @@ import msgspec
 
 from headgate.model.errors import IllegalArgument
 from headgate.model.objects import clip
-from headgate.model.tables import Column, checked_depth
+from headgate.model.tables import TableColumn, checked_depth
 
 
 class Representation(msgspec.Struct, frozen=True):
@@ -19,7 +19,7 @@ class ViewBody(msgspec.Struct, frozen=True, rename="camel"):
     """What a view is: replaced as a whole."""
 
     representations: tuple[Representation, ...]
-    columns: tuple[Column, ...] | None = None
+    columns: tuple[TableColumn, ...] | None = None
     default_catalog: str | None = None
     default_schema: str | None = None
 

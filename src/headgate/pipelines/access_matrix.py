@@ -19,15 +19,15 @@ from headgate.pipelines.access_tables import (
     TABLE,
     USE_CATALOG,
     USE_SCHEMA,
-    System,
-    Tables,
+    AccessSystem,
+    AccessTables,
 )
 
 
 class AccessMatrix:
     """Who may do what in each of the systems, and who may do more in one than in another."""
 
-    def __init__(self, session: SparkSession, tables: Tables) -> None:
+    def __init__(self, session: SparkSession, tables: AccessTables) -> None:
         self.regions = Regions(session, tables)
         self.tables = tables
         self.allowed = [
@@ -63,18 +63,20 @@ class AccessMatrix:
 
     # -- what is allowed in a region -----------------------------------------------------------------------------
 
-    def _allowed(self, side: int, system: System) -> DataFrame:
+    def _allowed(self, side: int, system: AccessSystem) -> DataFrame:
         raw = self._raw(side, system)
         met = raw.withColumn("mask", self._without_needy(system)) if system.needs else raw
         return (self._through_gates(met, system) if system.gates else met).where("mask != 0")
 
-    def _raw(self, side: int, system: System) -> DataFrame:
+    def _raw(self, side: int, system: AccessSystem) -> DataFrame:
         """What is granted to a kin on the way to a region and not denied there, or comes with ownership."""
         regions = self.regions
         types = regions.objects.select(F.col("object").alias("step"), F.col("type").alias("bound_to"))
         # The steps of a node; a fact at the node itself may be about the node alone.
         way = regions.above.select(F.col("object").alias("node"), "step", F.col("place").alias("far"))
-        told = regions.nodes.join(way, "node").join(regions.facts[side], ["kin", "step"]).join(types, "step")
+        written = (
+            regions.nodes.join(way, "node").join(regions.facts[side], ["kin", "step"]).join(types, "step")
+        )
         inherits = [regions.types[type] for type in system.inherits]
         reaches_down = F.when(F.col("privilege") == OWNERSHIP, system.owner_inherits).otherwise(
             F.col("bound_to").isin(inherits)
@@ -82,7 +84,7 @@ class AccessMatrix:
         # Where the objects of the region lie, seen from the step.
         seen = F.when(F.col("far") == SELF, F.col("place")).otherwise(F.col("far"))
         near = F.lit(True) if system.nested_schemas else seen != UNDER
-        met = told.join(regions.regions, ["kin", "node"]).where((seen == SELF) | (reaches_down & near))
+        met = written.join(regions.regions, ["kin", "node"]).where((seen == SELF) | (reaches_down & near))
         given = met.join(F.broadcast(self._gives(system)), ["bound_to", "privilege", "type"], "left")
         given = given.where("gives IS NOT NULL OR denied")
         if any(grant.denied for grant in system.grants):
@@ -94,7 +96,7 @@ class AccessMatrix:
             )
         return given.groupBy(*REGION).agg(F.bit_or("gives").alias("mask"))
 
-    def _gives(self, system: System) -> DataFrame:
+    def _gives(self, system: AccessSystem) -> DataFrame:
         types, bits = self.regions.types, self.regions.bits
         masks: dict[tuple[int, int, int], int] = {}
         for bound_to, privilege, action in system.gives:
@@ -106,7 +108,7 @@ class AccessMatrix:
         columns = dict.fromkeys(("bound_to", "privilege", "type"), pa.int32()) | {"gives": pa.int64()}
         return self.regions.frame(columns, ((*key, mask) for key, mask in masks.items()))
 
-    def _without_needy(self, system: System) -> Column:
+    def _without_needy(self, system: AccessSystem) -> Column:
         """The mask without the actions that lack another which they need."""
         bits, mask = self.regions.bits, F.col("mask")
         lost: Column = F.lit(0).cast("long")
@@ -122,7 +124,7 @@ class AccessMatrix:
 
     # -- gates ---------------------------------------------------------------------------------------------------
 
-    def _through_gates(self, raw: DataFrame, system: System) -> DataFrame:
+    def _through_gates(self, raw: DataFrame, system: AccessSystem) -> DataFrame:
         """What remains of the masks behind open gates."""
         placed = raw.join(self._places(), "node")
         catalogs = self._open(raw, CATALOG, USE_CATALOG)
@@ -150,7 +152,7 @@ class AccessMatrix:
         used = F.col("mask").bitwiseAND(F.lit(self.regions.bits.of[use])) != 0
         return masks.where((F.col("type") == self.regions.types[type]) & used).select("kin", "node", "place")
 
-    def _behind(self, system: System, use: str, exempt: tuple[str, ...], open: str) -> Column:
+    def _behind(self, system: AccessSystem, use: str, exempt: tuple[str, ...], open: str) -> Column:
         """The mask, without what needs this use where it is not open."""
         bits, types = self.regions.bits, self.regions.types
         lost: Column = F.lit(0).cast("long")

@@ -14,7 +14,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
-from headgate.pipelines.access_tables import OWNERSHIP, SCHEMA, Bits, Tables
+from headgate.pipelines.access_tables import OWNERSHIP, SCHEMA, AccessTables, Bits
 
 SELF: Final = 0
 IN: Final = 1
@@ -27,7 +27,7 @@ REGION: Final = ["kin", "node", "place", "type"]
 class Regions:
     """The frames of a matrix, kept while it is asked. INVARIANT: the regions of a kin are apart and cover all its objects."""
 
-    def __init__(self, session: SparkSession, tables: Tables) -> None:
+    def __init__(self, session: SparkSession, tables: AccessTables) -> None:
         self.session = session
         self.tables = tables
         self.bits = Bits(tables.actions)
@@ -77,8 +77,10 @@ class Regions:
     def _people(self) -> DataFrame:
         """kin, user: those are together for whom in every system the same holders speak."""
         voices = _all(self._voices(side).withColumn("side", F.lit(side)) for side in self._sides)
-        said = voices.groupBy("user").agg(F.sort_array(F.collect_set(F.struct("side", "holder"))).alias("by"))
-        kin = said.groupBy("by").agg(F.min("user").alias("kin"), F.collect_list("user").alias("users"))
+        alike = voices.groupBy("user").agg(
+            F.sort_array(F.collect_set(F.struct("side", "holder"))).alias("by")
+        )
+        kin = alike.groupBy("by").agg(F.min("user").alias("kin"), F.collect_list("user").alias("users"))
         return kin.select("kin", F.explode("users").alias("user"))
 
     @property

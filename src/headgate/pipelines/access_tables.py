@@ -62,7 +62,7 @@ class GivenRow(NamedTuple):
     action: str
 
 
-class System(msgspec.Struct, frozen=True):
+class AccessSystem(msgspec.Struct, frozen=True):
     """One system: what is written in it, and how it reads that."""
 
     reach: list[tuple[int, int]]
@@ -82,7 +82,7 @@ class System(msgspec.Struct, frozen=True):
     """Other actions on the same object, without all of which an action counts for nothing."""
 
 
-class Tables(msgspec.Struct, frozen=True):
+class AccessTables(msgspec.Struct, frozen=True):
     """Everything that one matrix, or the comparison of two, is made of."""
 
     objects: list[ObjectRow]
@@ -92,7 +92,7 @@ class Tables(msgspec.Struct, frozen=True):
     """The text of every user, by number."""
     actions: Mapping[str, tuple[str, ...]]
     """All actions by the type they are done to: fewer than 63 of each."""
-    systems: tuple[System, ...]
+    systems: tuple[AccessSystem, ...]
 
 
 class Bits:

@@ -28,6 +28,13 @@ def job_failed(error: Exception, sources: Collection[str]) -> JobFailed:
     return JobFailed(causes_of(error), tuple(path for path in sources if path in text))
 
 
+def is_of_spark(error: Exception) -> bool:
+    """Whether Spark or its client raised an error; asked by those who do not import Spark."""
+    from pyspark.errors import PySparkException
+
+    return isinstance(error, PySparkException)
+
+
 def causes_of(error: Exception) -> tuple[str, ...]:
     """The names of an error of Spark's and of what caused it."""
     causes = [type(error).__name__]

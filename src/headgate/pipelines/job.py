@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from headgate.lenses.copies import Arrangement, Source, copy_key
-from headgate.pipelines.lens_sql import LensSql
+from headgate.lenses.copies import Arrangement, CopySource, copy_key
+from headgate.lenses.rendering import RenderedLens
 
 Json = dict[str, Any]
 
@@ -19,8 +19,8 @@ class MaterialiseJob:
 
     document: Json
     snapshot_id: int
-    sources: tuple[Source, ...]
-    lens: LensSql
+    sources: tuple[CopySource, ...]
+    lens: RenderedLens
     output: str
     staging: str
     arrangement: Arrangement = Arrangement.AS_WRITTEN
@@ -32,5 +32,5 @@ class MaterialiseJob:
         """The snapshot whose rows count, if the lens has a mask that counts rows."""
         return self.snapshot_id if self.lens.counted else None
 
-    def key(self, source: Source) -> str:
+    def key(self, source: CopySource) -> str:
         return copy_key(source, self.lens.id, self.arrangement, self.population)

@@ -12,10 +12,11 @@ import msgspec
 import orjson
 
 from headgate.catalogs.iceberg.storage import Storage
-from headgate.lenses.entries import DATA, DELETES, EXISTING, Entry, live, read_manifest, snapshot_of
+from headgate.lenses.entries import DATA, DELETES, EXISTING, ManifestEntry, live, read_manifest, snapshot_of
 from headgate.lenses.entries import manifests_of as listed_in
 from headgate.lenses.manifests import METRICS, Written, write_manifest, write_manifest_list
 from headgate.lenses.outline import NAME_MAPPING
+from headgate.lenses.rendering import RenderedLens
 from headgate.model.errors import Conflict, Unsupported
 from headgate.model.schema import (
     TIME,
@@ -29,8 +30,7 @@ from headgate.model.schema import (
     StructType,
     Type,
 )
-from headgate.pipelines.lens_sql import LensSql
-from headgate.planning import layout as ids
+from headgate.planning.manifests import layout as ids
 
 Json = dict[str, Any]
 
@@ -43,7 +43,7 @@ def write_input(
     document: Json,
     snapshot_id: int,
     wanted: Collection[str] | None,
-    lens: LensSql,
+    lens: RenderedLens,
     folder: str,
 ) -> tuple[str, dict[str, int]]:
     """Write a table that holds the wanted data files of a snapshot (None: all), with its deletes.
@@ -129,7 +129,7 @@ def write_input(
     return _write(storage, folder, table), found
 
 
-def write_sink(storage: Storage, lens: LensSql, folder: str, data: str) -> str:
+def write_sink(storage: Storage, lens: RenderedLens, folder: str, data: str) -> str:
     """Write an empty table with the lens's schema and nothing else, whose files lie in `data`."""
     schema = Schema(tuple(_optional(f) for f in lens.schema.fields))
     version = 3 if any(at.field.type == VARIANT for at in schema.walk()) else 2
@@ -203,7 +203,7 @@ def _name_mapping(document: Json) -> dict[str, str]:
     return {} if mapping is None else {NAME_MAPPING: mapping}
 
 
-def _schemas(document: Json, lens: LensSql) -> list[Json]:
+def _schemas(document: Json, lens: RenderedLens) -> list[Json]:
     """All schemas, since deletes may name columns that are gone; the current one without what Spark cannot read."""
     raw = document.get("schemas") or [{"schema-id": 0, **document["schema"]}]
     hidden = lens.source.by_id.keys() - lens.schema.by_id.keys()
@@ -222,12 +222,14 @@ def _readable(field: Field, hidden: Collection[int]) -> Field | None:
     return field
 
 
-def _existing(entry: Entry) -> Entry:
+def _existing(entry: ManifestEntry) -> ManifestEntry:
     if entry.file.get(ids.KEY_METADATA):
         raise Unsupported("a data file is encrypted, and the pipeline has no key to read it")
     # Split offsets would have a file read in several tasks; one task per file keeps its rows in order.
     left_out: dict[int, None] = dict.fromkeys((*METRICS, ids.SPLIT_OFFSETS))
-    return Entry(EXISTING, entry.snapshot_id, entry.sequence, entry.file_sequence, {**entry.file, **left_out})
+    return ManifestEntry(
+        EXISTING, entry.snapshot_id, entry.sequence, entry.file_sequence, {**entry.file, **left_out}
+    )
 
 
 def _optional(field: Field) -> Field:

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from headgate.catalogs.iceberg.storage import Storage
 from headgate.catalogs.locations import inside, normal
-from headgate.lenses.copies import CopyFile, GovernedCopy, Metrics
+from headgate.lenses.copies import CopyFile, FileMetrics, GovernedCopy
 from headgate.lenses.entries import check_inside
 from headgate.model.errors import Conflict, HeadgateError, IllegalArgument
 from headgate.pipelines.errors import job_failed
@@ -50,7 +50,7 @@ _MOVED_AT_ONCE: Final = 8
 
 
 @dataclass(frozen=True)
-class _Documents:
+class _JobTables:
     """The job's tables, by role, and how many rows each of their files has at most; negative if unknown."""
 
     locations: Mapping[str, str]
@@ -109,7 +109,7 @@ def _check(job: MaterialiseJob) -> None:
         )
 
 
-def _documents(job: MaterialiseJob, storage: Storage, staging: str) -> _Documents:
+def _documents(job: MaterialiseJob, storage: Storage, staging: str) -> _JobTables:
     wanted = {path for source in job.sources for path in source.paths}
     read, records = write_input(storage, job.document, job.snapshot_id, wanted, job.lens, f"{staging}/input")
     made = {"input": read, "sink": write_sink(storage, job.lens, f"{staging}/sink", f"{staging}/data")}
@@ -117,7 +117,7 @@ def _documents(job: MaterialiseJob, storage: Storage, staging: str) -> _Document
         made["population"], _ = write_input(
             storage, job.document, job.snapshot_id, None, job.lens, f"{staging}/population"
         )
-    return _Documents(made, records)
+    return _JobTables(made, records)
 
 
 @contextmanager
@@ -255,7 +255,7 @@ def _file(row: Any) -> CopyFile:
         size=row.file_size_in_bytes,
         records=row.record_count,
         split_offsets=tuple(row.split_offsets or ()),
-        metrics=Metrics(
+        metrics=FileMetrics(
             column_sizes=row.column_sizes or {},
             value_counts=row.value_counts or {},
             null_value_counts=row.null_value_counts or {},

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    # Other rooms take the type from here, so that none of them imports Spark.
+    from pyspark.sql import SparkSession as SparkSession
 
 CATALOG: Final = "headgate_jobs"
 NAMESPACE: Final = "jobs"

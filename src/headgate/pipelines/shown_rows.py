@@ -13,9 +13,9 @@ import pyarrow as pa
 
 from headgate.language.lower.spark import SparkPrinter
 from headgate.lenses.copies import Arrangement
+from headgate.lenses.rendering import RenderedLens
 from headgate.model.schema import DOUBLE, FLOAT, VARIANT, Field, MapType, Schema
 from headgate.pipelines.job import MaterialiseJob
-from headgate.pipelines.lens_sql import LensSql
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -161,7 +161,7 @@ def _numbers(
 
 
 def _ordered(
-    spark: "SparkSession", rows: "DataFrame", lens: LensSql, own: Names, tasks: int | None
+    spark: "SparkSession", rows: "DataFrame", lens: RenderedLens, own: Names, tasks: int | None
 ) -> "DataFrame":
     """The rows of each task by a keyed hash of what is shown; with `tasks`, spread over so many by the same hash.
 

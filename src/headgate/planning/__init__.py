@@ -21,8 +21,8 @@ from headgate.planning.errors import (
     UnknownSnapshotError,
     UnreadableManifestError,
 )
-from headgate.planning.index import ManifestIndex
-from headgate.planning.manifest import warm_up
+from headgate.planning.indexing.index import ManifestIndex
+from headgate.planning.manifests.manifest import warm_up
 from headgate.planning.plan import Plan, candidates, check, plan, plan_from_token
 from headgate.planning.request import PlanRequest, TaskRequest, Veil
 from headgate.planning.tokens import PlanTask

@@ -9,10 +9,10 @@ from typing import Any
 from pyiceberg.expressions import AlwaysTrue, And, BooleanExpression, BoundPredicate, Or
 from pyiceberg.schema import Schema
 
-from headgate.planning.evaluate import column_of
-from headgate.planning.expression import Filter, read_filter
+from headgate.planning.filters.evaluate import column_of
+from headgate.planning.filters.expression import BoundFilter, read_filter
+from headgate.planning.filters.stack import Sieve, project
 from headgate.planning.request import PlanRequest, Veil
-from headgate.planning.stack import Sieve, project
 from headgate.planning.table import Spec, read_table
 from headgate.planning.values import FLOAT_TYPES, INT_TYPES
 
@@ -24,7 +24,7 @@ _MOST_COLUMNS = 5_000
 class Chooser:
     """A filter, and what it may choose files by."""
 
-    filter: Filter
+    filter: BoundFilter
     schema: Schema
     specs: frozenset[int] | None = None
     """The specs whose partition values may choose; None means all."""

@@ -14,12 +14,15 @@ from pyiceberg.io import FileIO
 from pyiceberg.schema import Schema
 
 from headgate.planning.choosing import Chooser
-from headgate.planning.columns import Array, Mask, binary_parts
-from headgate.planning.deletes import DeleteIndex, build_delete_index
 from headgate.planning.errors import InvalidTableMetadataError, StalePlanTaskError, UnknownColumnError
-from headgate.planning.expression import Filter, find_column, read_filter
-from headgate.planning.index import ManifestIndex, segment_key
-from headgate.planning.reader import ManifestReader
+from headgate.planning.filters.expression import BoundFilter, find_column, read_filter
+from headgate.planning.filters.residual import Page, Residuals
+from headgate.planning.filters.stack import Sieve, Stack, project, stacks
+from headgate.planning.indexing.columns import Array, Mask, binary_parts
+from headgate.planning.indexing.deletes import DeleteIndex, build_delete_index
+from headgate.planning.indexing.index import ManifestIndex, segment_key
+from headgate.planning.indexing.segment import ManifestFile, PartitionValue, Segment
+from headgate.planning.manifests.reader import ManifestReader
 from headgate.planning.render import (
     FILE_END,
     TAIL,
@@ -31,10 +34,7 @@ from headgate.planning.render import (
     with_ends,
 )
 from headgate.planning.request import PlanRequest, Veil
-from headgate.planning.residual import Page, Residuals
-from headgate.planning.segment import ManifestFile, PartitionValue, Segment
-from headgate.planning.stack import Sieve, Stack, project, stacks
-from headgate.planning.table import Scope, Spec, Table, read_table, resolve_scope, with_descendants
+from headgate.planning.table import ScanScope, Spec, Table, read_table, resolve_scope, with_descendants
 from headgate.planning.tokens import PlanTask, decode_plan_task, encode_plan_task, view_digest
 from headgate.planning.within import Within
 
@@ -278,7 +278,7 @@ def plan(
     return _made(planner, tuple(field_id for field_id in statistics if field_id not in veil.blind_field_ids))
 
 
-def check(metadata: dict[str, Any], request: PlanRequest) -> Scope:
+def check(metadata: dict[str, Any], request: PlanRequest) -> ScanScope:
     """What a request scans of a table; refuses what `plan` would refuse without reading any manifest."""
     table = read_table(metadata)
     return _bound(table, request, Veil())[0]
@@ -308,7 +308,7 @@ def candidates(
     )
 
 
-def _bound(table: Table, request: PlanRequest, veil: Veil) -> tuple[Scope, Filter, list[int]]:
+def _bound(table: Table, request: PlanRequest, veil: Veil) -> tuple[ScanScope, BoundFilter, list[int]]:
     """A request in the terms of a table: what it scans, its filter, and the columns whose statistics it wants."""
     scope = resolve_scope(table, request)
     own = read_filter(
@@ -401,11 +401,11 @@ def _check_columns(
 @dataclass(frozen=True)
 class _Planner:
     table: Table
-    scope: Scope
+    scope: ScanScope
     request: PlanRequest
     veil: Veil
     own: Chooser
-    lens: Filter
+    lens: BoundFilter
     io: FileIO
     index: ManifestIndex
     within: Within

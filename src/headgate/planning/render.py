@@ -10,7 +10,7 @@ import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from headgate.planning.columns import (
+from headgate.planning.indexing.columns import (
     Array,
     Arrays,
     binary,
@@ -19,7 +19,7 @@ from headgate.planning.columns import (
     wide,
     without_first_byte,
 )
-from headgate.planning.segment import BOUND_NAMES, COUNT_NAMES, Segment, task_head
+from headgate.planning.indexing.segment import BOUND_NAMES, COUNT_NAMES, Segment, task_head
 from headgate.planning.table import Spec
 from headgate.planning.values import json_from_avro
 

@@ -75,8 +75,8 @@ class Veil(msgspec.Struct, frozen=True):
     """Whether every row that matches it may be seen as well; if not, it proves of no file that all of it may."""
     by_statistics: bool = True
     """Whether a file's statistics may prove that all of it may be seen, or only the partition that it lies in."""
-    lens: str = ""
-    """Names the view where the table's files are governed already: what is planned under one is nothing under another."""
+    copy_id: str = ""
+    """Names the governed copies that are planned over: what is planned over some is nothing over others."""
 
     @property
     def blind_field_ids(self) -> frozenset[int]:

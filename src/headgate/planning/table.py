@@ -68,7 +68,7 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Scope:
+class ScanScope:
     """What a request scans: a snapshot's files, or only those that `added_by` snapshots added."""
 
     snapshot: dict[str, Any] | None
@@ -169,13 +169,13 @@ def with_descendants(field_ids: frozenset[int], table: Table) -> frozenset[int]:
     return frozenset(found)
 
 
-def resolve_scope(table: Table, request: PlanRequest) -> Scope:
+def resolve_scope(table: Table, request: PlanRequest) -> ScanScope:
     """Find what a request scans."""
     request.check()
     if request.start_snapshot_id is not None and request.end_snapshot_id is not None:
         end = _snapshot(table, request.end_snapshot_id)
         added_by = _appends_between(table, request.start_snapshot_id, request.end_snapshot_id)
-        return Scope(end, _schema_for(table, end, request.use_snapshot_schema), added_by)
+        return ScanScope(end, _schema_for(table, end, request.use_snapshot_schema), added_by)
     snapshot_id = table.current_snapshot_id
     if request.ref is not None:
         if request.ref not in table.refs and not (request.ref == "main" and snapshot_id is not None):
@@ -184,9 +184,9 @@ def resolve_scope(table: Table, request: PlanRequest) -> Scope:
     elif request.snapshot_id is not None:
         snapshot_id = request.snapshot_id
     if snapshot_id is None:
-        return Scope(None, table.schema)
+        return ScanScope(None, table.schema)
     snapshot = _snapshot(table, snapshot_id)
-    return Scope(snapshot, _schema_for(table, snapshot, request.use_snapshot_schema))
+    return ScanScope(snapshot, _schema_for(table, snapshot, request.use_snapshot_schema))
 
 
 def _snapshot(table: Table, snapshot_id: int) -> dict[str, Any]:

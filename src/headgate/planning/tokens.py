@@ -42,7 +42,7 @@ def view_digest(key: bytes, table_uuid: str, veil: Veil) -> bytes:
         sorted(veil.masked_field_ids),
         veil.row_filter,
         veil.exact,
-        veil.lens,
+        veil.copy_id,
     ]
     encoded = msgspec.json.encode(content, order="sorted")
     return hmac.digest(_derived(key, b"view"), encoded, hashlib.sha256)

@@ -12,12 +12,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from headgate.catalogs.locations import inside, normal
-from headgate.planning.columns import Array, Mask
 from headgate.planning.errors import ForeignFileError
-from headgate.planning.segment import Segment
+from headgate.planning.indexing.columns import Array, Mask
+from headgate.planning.indexing.segment import Segment
 
 if TYPE_CHECKING:
-    from headgate.planning.index import ManifestIndex
+    from headgate.planning.indexing.index import ManifestIndex
 
 _ODD = r"//|/\.{1,2}(/|$)"
 """What could lead out of a folder again."""

@@ -12,51 +12,62 @@ from headgate.catalogs.registry import Registry
 from headgate.decide import Op
 from headgate.model.objects import ObjectType
 from headgate.planning import ManifestIndex
-from headgate.steward.catalogs import Catalogs
-from headgate.steward.credentials import Credentials
-from headgate.steward.enforcement import Enforcement
-from headgate.steward.filesets import Filesets
-from headgate.steward.functions import Functions
-from headgate.steward.governance import Governance
-from headgate.steward.governed import Governed
-from headgate.steward.history import History
-from headgate.steward.iceberg import Documents
-from headgate.steward.jobs import JobTemplates
-from headgate.steward.kernel import Kernel
-from headgate.steward.labels import Fields
-from headgate.steward.leaves import Leaves
-from headgate.steward.lens_care import LensCare
-from headgate.steward.lenses import Lenses
-from headgate.steward.mask_keys import MaskKeys
-from headgate.steward.metalakes import Metalakes
-from headgate.steward.models import Models
-from headgate.steward.outlook import Outlook
-from headgate.steward.owners import Owners
-from headgate.steward.partitions import Partitions
+from headgate.steward.access.owners import Owners
+from headgate.steward.access.principals import Principals
+from headgate.steward.access.questions import Questions
+from headgate.steward.access.roles import Roles
+from headgate.steward.access.tokens import Tokens
+from headgate.steward.kernel import Kernel, Ports
+from headgate.steward.metadata.catalogs import Catalogs
+from headgate.steward.metadata.documents import Documents
+from headgate.steward.metadata.kept.filesets import Filesets
+from headgate.steward.metadata.kept.functions import Functions
+from headgate.steward.metadata.kept.job_templates import JobTemplates
+from headgate.steward.metadata.kept.leaves import Leaves
+from headgate.steward.metadata.kept.models import Models
+from headgate.steward.metadata.metalakes import Metalakes
+from headgate.steward.metadata.placing import Placing
+from headgate.steward.metadata.schemas import Schemas
+from headgate.steward.metadata.shapes import Shapes
+from headgate.steward.metadata.statistics import Statistics
+from headgate.steward.metadata.tables import Tables
+from headgate.steward.metadata.views import Views
 from headgate.steward.permits import Permit
-from headgate.steward.placing import Placing
-from headgate.steward.policies import Policies
-from headgate.steward.principals import Principals
-from headgate.steward.questions import Questions
-from headgate.steward.reads import Reads
-from headgate.steward.roles import Roles
-from headgate.steward.scans import Scans
-from headgate.steward.schemas import Schemas
-from headgate.steward.shapes import Shapes
-from headgate.steward.sights import Sights
-from headgate.steward.statistics import Statistics
+from headgate.steward.policies.authoring import Authoring
+from headgate.steward.policies.gravitino import Policies
+from headgate.steward.policies.guard import Guard
+from headgate.steward.policies.inspection import Inspection
+from headgate.steward.policies.labels import Fields
+from headgate.steward.policies.mask_keys import MaskKeys
+from headgate.steward.policies.tags import Tags
+from headgate.steward.reads import description
+from headgate.steward.reads.copies.care import CopyCare
+from headgate.steward.reads.copies.governed import Governed
+from headgate.steward.reads.copies.workshop import Workshop
+from headgate.steward.reads.credentials import Credentials
+from headgate.steward.reads.enforcement import Enforcement
+from headgate.steward.reads.history import History
+from headgate.steward.reads.lenses import Lenses
+from headgate.steward.reads.loading import Loading
+from headgate.steward.reads.making import TableReads
+from headgate.steward.reads.planning.answering import Answering
+from headgate.steward.reads.planning.partitions import Partitions
+from headgate.steward.reads.planning.scans import Scans
+from headgate.steward.reads.vending import Vending
+from headgate.steward.reads.waiting import Waiting
+from headgate.steward.repeats import Repeats
 from headgate.steward.syncs import Syncs
-from headgate.steward.tables import Tables
-from headgate.steward.tags import Tags
-from headgate.steward.tokens import Tokens
-from headgate.steward.vending import Vending
-from headgate.steward.views import Views
-from headgate.steward.widening import Widening
-from headgate.steward.workshop import Workshop
 from headgate.store import Store
 from headgate.sync.connections import Connection
 
-__all__ = ["Permit", "Steward"]
+__all__ = ["Permit", "Steward", "open_store"]
+
+
+def open_store(url: str) -> Store:
+    """The store at an address, if this version can work with it; whatever cannot answer denies."""
+    store = Store(url)
+    store.check()
+    return store
 
 
 class Steward:
@@ -72,47 +83,75 @@ class Steward:
         index_folder: Path | None = None,
         connections: Mapping[str, Connection] | None = None,
     ) -> None:
-        self.kernel = Kernel(store, service_admins)
-        self.metalakes = Metalakes(self.kernel)
-        self.tokens = Tokens(self.kernel)
         # Whoever names a warehouse opens it; all else stays shut unless it is listed.
         opened = (openings or Openings()).including(warehouse)
-        self.catalogs = Catalogs(self.kernel, Registry(store, warehouse, opened))
-        self.schemas = Schemas(self.kernel, self.catalogs)
+        self.kernel = Kernel(store, service_admins)
+
+        self._assemble_metadata(warehouse, opened)
+        self._assemble_reads(index_folder, opened)
+        self._assemble_access()
+        self._assemble_policies()
+        self.repeats = Repeats(self.kernel)
+        self.syncs = Syncs(self.kernel, self.shapes, connections or {})
+        self.kernel.ports = Ports(
+            look_outside=self.catalogs.outside.look,
+            partly=self.lenses.partly,
+            kept_here=self.shapes.kept_here,
+            guard=Guard(self.shapes).check,
+        )
+
+    def _assemble_metadata(self, warehouse: str | None, opened: Openings) -> None:
+        """The tree of objects, and the systems behind it."""
+        kernel = self.kernel
+        self.metalakes = Metalakes(kernel)
+        self.catalogs = Catalogs(kernel, Registry(kernel.store, warehouse, opened))
+        self.schemas = Schemas(kernel, self.catalogs)
         self.shapes = Shapes(self.catalogs)
-        self.kernel.widening = Widening(self.shapes).check
-        self.lenses = Lenses(self.kernel, self.shapes)
-        self.placing = Placing(self.kernel, warehouse)
-        self.tables = Tables(self.kernel, self.catalogs, self.lenses, self.placing)
-        self.governed = Governed(store, ManifestIndex(folder=index_folder))
-        self.sights = Sights(store, self.shapes)
-        self.reads = Reads(self.kernel, self.lenses, self.sights, self.governed, Enforcement(self.kernel))
-        self.iceberg = Documents(self.kernel, self.tables, self.reads)
-        self.scans = Scans(self.iceberg)
-        self.workshop = Workshop(self.kernel, self.sights)
-        self.care = LensCare(self.kernel, self.sights, self.governed)
-        self.iceberg.changed = self.care.changed
-        self.vending = Vending(self.iceberg)
-        self.partitions = Partitions(self.tables, self.reads)
-        self.statistics = Statistics(self.kernel, self.lenses)
-        self.principals = Principals(self.kernel)
-        self.roles = Roles(self.kernel)
-        self.owners = Owners(self.kernel)
-        self.questions = Questions(self.kernel)
-        self.history = History(self.kernel)
-        self.tags = Tags(self.kernel, self._columns)
-        self.mask_keys = MaskKeys(self.kernel)
-        self.governance = Governance(self.kernel, self.shapes)
-        self.outlook = Outlook(self.kernel, self.governance, self.shapes)
-        self.policies = Policies(self.kernel, self._columns, self.governance)
+        self.placing = Placing(kernel, warehouse)
+        self.lenses = Lenses(kernel, self.shapes)
+        self.tables = Tables(kernel, self.catalogs, self.lenses, self.placing)
+        self.documents = Documents(kernel, self.tables, self.shapes, self._changed)
+        self.views = Views(self.documents)
+        self.statistics = Statistics(kernel, self.lenses)
         self.filesets = Filesets(self.catalogs, self.placing, warehouse)
-        self.credentials = Credentials(self.catalogs, self.tables, self.filesets, self.vending)
         self.topics = Leaves(self.catalogs, ObjectType.TOPIC, Op.LIST_TOPICS)
         self.models = Models(self.catalogs)
-        self.views = Views(self.iceberg)
         self.functions = Functions(self.catalogs)
-        self.job_templates = JobTemplates(self.kernel)
-        self.syncs = Syncs(self.kernel, self.shapes, connections or {})
+        self.job_templates = JobTemplates(kernel)
+
+    def _assemble_reads(self, index_folder: Path | None, opened: Openings) -> None:
+        """What callers get of tables."""
+        kernel = self.kernel
+        self.governed = Governed(kernel.store, ManifestIndex(folder=index_folder))
+        self.reads = TableReads(kernel.store, self.tables, self.lenses, self.shapes, Enforcement(kernel))
+        self.waiting = Waiting(kernel)
+        self.loading = Loading(kernel, self.reads, self.governed, self.waiting)
+        self.answering = Answering(self.governed)
+        self.scans = Scans(kernel, self.reads, self.answering, self.waiting)
+        self.partitions = Partitions(self.tables, self.reads, self.governed, self.waiting)
+        self.vending = Vending(kernel, self.reads, self.governed, opened)
+        self.credentials = Credentials(self.catalogs, self.tables, self.filesets, self.vending)
+        self.workshop = Workshop(kernel, self.reads)
+        self.care = CopyCare(kernel, self.reads, self.governed)
+        self.history = History(kernel)
+
+    def _assemble_access(self) -> None:
+        """Who may do what."""
+        kernel = self.kernel
+        self.principals = Principals(kernel)
+        self.roles = Roles(kernel)
+        self.owners = Owners(kernel)
+        self.tokens = Tokens(kernel)
+        self.questions = Questions(kernel)
+
+    def _assemble_policies(self) -> None:
+        """What is seen of a table, and that nobody widens it for themselves."""
+        kernel = self.kernel
+        self.tags = Tags(kernel, self._columns)
+        self.mask_keys = MaskKeys(kernel)
+        self.authoring = Authoring(kernel, self.shapes)
+        self.inspection = Inspection(kernel, self.authoring, self.shapes)
+        self.policies = Policies(kernel, self._columns, self.authoring)
 
     def close(self) -> None:
         """Write what is still to be written, and stop."""
@@ -121,10 +160,14 @@ class Steward:
         self.kernel.close()
         self.catalogs.registry.close()
 
+    def _changed(self, table: int) -> None:
+        """A table was committed to: the lenses that were used lately get their copies."""
+        self.care.changed(table)
+
     def _columns(self, permit: Permit) -> dict[str, tuple[Fields, ...]]:
         """The columns of a table that the caller sees, nested ones by dotted name, for what is assigned to columns."""
-        table = self.tables.load(permit).table
-        seen = self.lenses.of(permit, table.metadata_location)
+        whole, seen = self.tables.whole(permit)
+        table = description.table(seen, whole)
         hidden = seen.within(seen.lens.hidden)
         heirs = seen.shape.heirs
 
@@ -137,5 +180,9 @@ class Steward:
             for at in seen.shape.schema.walk()
             if len(at.path) > 1 and not at.inside and at.field.id not in hidden
         }
+        # Columns of the table that had the name before: what is said of one that has no heir denies until it is taken off.
+        former = (
+            {".".join(path): ((id,),) for path, id in seen.shape.unplaced_names} if seen.lens.whole else {}
+        )
         # A column whose own name holds a dot goes before a nested one that is spelled the same.
-        return {**nested, **top}
+        return {**former, **nested, **top}

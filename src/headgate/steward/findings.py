@@ -4,16 +4,16 @@ import msgspec
 
 from headgate.decide import Authority, Caller, Explanation, Node, Op, explain
 from headgate.decide.authority import depth
-from headgate.decide.operations import OUTSIDE, required
-from headgate.decide.requirements import Fact
-from headgate.decide.verdict import facts, satisfied
+from headgate.decide.operations import LOADS, OUTSIDE, required
+from headgate.decide.requirements import CallerFact
+from headgate.decide.verdict import allowed, facts, satisfied
 from headgate.model.errors import Forbidden
 from headgate.model.objects import ObjectRef, ObjectType, clip
 from headgate.model.principals import Identity, PrincipalKind, PrincipalRef
 from headgate.model.privileges import Privilege
 
 
-class Finding(msgspec.Struct, frozen=True):
+class OperationFinding(msgspec.Struct, frozen=True):
     """Whether the condition of an operation holds for a caller, and whether the object is there at all.
 
     INVARIANT: `holds` of a missing object is what it would be if the object were there and nothing were said of it, so
@@ -31,6 +31,8 @@ class Finding(msgspec.Struct, frozen=True):
     holds: bool
     partly: Node | None = None
     """The table that the caller sees only a part of, where the operation changes it."""
+    hidden: ObjectRef | None = None
+    """What the caller may not know, if the finding is as if it were not there."""
 
     @property
     def allowed(self) -> bool:
@@ -51,7 +53,7 @@ class Finding(msgspec.Struct, frozen=True):
 class Refused(Forbidden):
     """The caller may not, and this is the question they asked."""
 
-    def __init__(self, finding: Finding) -> None:
+    def __init__(self, finding: OperationFinding) -> None:
         self.finding = finding
         if finding.partly is not None:
             super().__init__(
@@ -73,12 +75,37 @@ class Widens(Forbidden):
     """A change that would show its actor more than they see now, or that decides whom policies of others are for."""
 
 
-def _in_part(finding: Finding, table: Node) -> str:
+def _in_part(finding: OperationFinding, table: Node) -> str:
     named = clip(finding.authority.ref(table).full_name)
     return f"table '{named}' cannot be changed by someone who sees only a part of it"
 
 
-def _why_not(finding: Finding) -> str:
+def may_know(authority: Authority, caller: Caller, node: Node) -> bool:
+    """Whether somebody may know that an object is there: they may load it, or grant privileges on it."""
+    return any(allowed(authority, caller, op, node) for op in (LOADS[node.type], Op.GRANT_PRIVILEGE))
+
+
+def as_known(found: OperationFinding) -> OperationFinding:
+    """A finding as its caller may hear it: of an object that they may not know, as if it were not there.
+
+    INVARIANT: what a role of their own denies on such an object is part of what they may not know.
+    """
+    if found.allowed or not found.exists or found.op in OUTSIDE:
+        return found
+    authority, caller = found.authority, found.caller
+    way = [authority.objects[id] for id, _ in found.node.chain]
+    hidden = next((node for node in way[1:] if not may_know(authority, caller, node)), None)
+    if hidden is None:
+        return found
+    above = authority.objects[hidden.parent]
+    node = Node(0, found.node.type, found.ref.name, above.id, above.chain)
+    holds = satisfied(required(found.op).alternatives, facts(authority, caller, node) | found.extra)
+    return msgspec.structs.replace(
+        found, node=node, exists=False, holds=holds, partly=None, hidden=authority.ref(hidden)
+    )
+
+
+def _why_not(finding: OperationFinding) -> str:
     if finding.op in OUTSIDE:
         return "only service admins may, as the server is configured"
     if finding.caller.member is None:
@@ -95,7 +122,7 @@ def examine(
     op: Op | Privilege,
     ref: ObjectRef,
     about: PrincipalRef | None = None,
-) -> Finding:
+) -> OperationFinding:
     """Ask the authority whether this identity may do this on that, or whether the privilege is effective there.
 
     `about` names the user or group concerned.
@@ -104,13 +131,13 @@ def examine(
     if op in OUTSIDE:
         node, exists = Node(0, ObjectType.METALAKE, "", 0, ()), True
     caller = authority.caller(identity, node.metalake if node.chain else 0)
-    extra = int(Fact.SELF) if about is not None and concerns(authority, caller, about) else 0
+    extra = int(CallerFact.SELF) if about is not None and concerns(authority, caller, about) else 0
     known = facts(authority, caller, node) | extra
     holds = satisfied(required(op).alternatives, known)
     if not node.chain and op not in OUTSIDE:
         # Who may create a metalake may know that it is not there.
-        holds = bool(known & Fact.SERVICE_ADMIN)
-    return Finding(identity, op, ref, node, caller, authority, extra, exists, holds)
+        holds = bool(known & CallerFact.SERVICE_ADMIN)
+    return OperationFinding(identity, op, ref, node, caller, authority, extra, exists, holds)
 
 
 def stand_in(authority: Authority, ref: ObjectRef) -> tuple[Node, bool]:

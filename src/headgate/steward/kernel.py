@@ -10,16 +10,42 @@ import msgspec
 from headgate.decide import Authority, Caller, Node, Op
 from headgate.decide.operations import OPERATIONS
 from headgate.model.changes import Change
-from headgate.model.errors import Conflict, NotInUse, Unavailable
+from headgate.model.errors import Conflict, Forbidden, HeadgateError, NotInUse, Unavailable
 from headgate.model.objects import ObjectRef, clip
 from headgate.model.principals import Identity, PrincipalRef
 from headgate.model.privileges import Privilege
-from headgate.steward.findings import Finding, Refused, Widens, examine
+from headgate.steward.findings import OperationFinding, Refused, Widens, as_known, examine
 from headgate.steward.permits import EVEN_DISABLED, Permit, nothing_here
 from headgate.store import Store, Write, snapshot
 from headgate.store import audit as audit_log
 from headgate.store.audit_buffer import AuditBuffer
 from headgate.store.database import now
+
+
+def _unless_no_policies(authority: Authority, caller: Caller, node: Node) -> Node | None:
+    """Without anybody to ask what is seen of a table, any policy counts as hiding something."""
+    return node if authority.policies else None
+
+
+def _no_policies(authority: Authority, identity: Identity, changes: Sequence[Change]) -> None:
+    """A kernel by itself cannot read columns, so it changes nothing where policies are."""
+    if authority.policies and changes:
+        raise Unavailable(
+            "what a change does to policies cannot be judged here", hint="use the whole steward"
+        )
+
+
+class Ports(msgspec.Struct, frozen=True):
+    """What the kernel asks of rooms that stand on it. By itself it knows no columns, so where policies are it refuses."""
+
+    look_outside: Callable[[Authority, Identity, ObjectRef], bool] = lambda authority, identity, ref: False
+    """Looks for an object that has no row yet in the system behind its catalog."""
+    partly: Callable[[Authority, Caller, Node], Node | None] = _unless_no_policies
+    """Finds a table, the object itself or one below it, that the caller sees only a part of."""
+    kept_here: Callable[[Authority, Node], bool] = lambda authority, node: True
+    """Whether the documents of an object's tables change in this store's transactions only."""
+    guard: Callable[[Authority, Identity, Sequence[Change]], None] = _no_policies
+    """Refuses changes that would show their actor more than they see now."""
 
 
 class Kernel:
@@ -31,14 +57,8 @@ class Kernel:
         self._compiling = threading.Lock()
         self.reads = AuditBuffer(store)
         """Where reads are audited: together, a moment later."""
-        self.sight: Callable[[Authority, Identity, ObjectRef], bool] | None = None
-        """Looks for an object that has no row yet in the system behind its catalog."""
-        self.partly: Callable[[Authority, Caller, Node], Node | None] = _unless_no_policies
-        """Finds a table, the object itself or one below it, that the caller sees only a part of."""
-        self.kept_here: Callable[[Authority, Node], bool] = lambda authority, node: True
-        """Whether the documents of an object's tables change in this store's transactions only."""
-        self.widening: Callable[[Authority, Identity, Sequence[Change]], None] = _no_policies
-        """Refuses changes that would show their actor more than they see now."""
+        self.ports = Ports()
+        """What the rest of the house is asked; until it is wired, everything that it would judge is refused."""
 
     # -- state ------------------------------------------------------------------------------------------------
 
@@ -105,9 +125,13 @@ class Kernel:
         """
         authority = at or self.authority(at_least)
         try:
-            unseen = at is None and self.sight is not None and authority.find(ref) is None
-            # It may be in a system behind a catalog, not yet seen from here.
-            if unseen and self.sight is not None and self.sight(authority, identity, ref):
+            # It may be in a system behind a catalog, not yet seen from here. Looked for only if the caller may know.
+            if (
+                at is None
+                and authority.find(ref) is None
+                and examine(authority, identity, op, ref, about).holds
+                and self.ports.look_outside(authority, identity, ref)
+            ):
                 authority = self.authority()
             return self.demand(authority, identity, op, ref, about)
         except Refused as refused:
@@ -140,7 +164,7 @@ class Kernel:
         op: Op | Privilege,
         ref: ObjectRef,
         about: PrincipalRef | None = None,
-    ) -> Finding:
+    ) -> OperationFinding:
         """What is to be said of a question: the condition of the operation, and whether its tables are seen whole.
 
         INVARIANT: who sees a part of a table changes nothing of it. Every permit is made from a finding, so no door
@@ -149,7 +173,7 @@ class Kernel:
         found = examine(authority, identity, op, ref, about)
         if not isinstance(op, Op) or not OPERATIONS[op].whole or not found.allowed:
             return found
-        return msgspec.structs.replace(found, partly=self.partly(authority, found.caller, found.node))
+        return msgspec.structs.replace(found, partly=self.ports.partly(authority, found.caller, found.node))
 
     # -- changes ----------------------------------------------------------------------------------------------
 
@@ -169,7 +193,7 @@ class Kernel:
                     self._still(authority, permit)
                 yield tx
                 # INVARIANT: whatever a change writes, it is held against its actor's view before it is committed.
-                self.widening(authority, first.identity, tx.changes)
+                self.ports.guard(authority, first.identity, tx.changes)
                 for permit in permits:
                     details = {} if telling is None else telling(permit)
                     done = _event(
@@ -180,7 +204,7 @@ class Kernel:
         except Refused as refused:
             # Kept only now: the refusal stays, while what the change wrote is taken back.
             self._audit_refusal(refused)
-            raise
+            raise self._redact(refused, [permit.ref for permit in permits]) from None
         except Widens as refused:
             self._audit_widening(first, refused)
             raise
@@ -188,7 +212,7 @@ class Kernel:
     def foresee(self, permit: Permit, *changes: Change) -> None:
         """Refuse what `change` would refuse of these, before something is done that cannot be taken back."""
         try:
-            self.widening(self.authority(), permit.identity, changes)
+            self.ports.guard(self.authority(), permit.identity, changes)
         except Widens as refused:
             self._audit_widening(permit, refused)
             raise
@@ -216,7 +240,18 @@ class Kernel:
         """
         if not OPERATIONS[permit.op].whole or not permit.authority.policies:
             return False
-        return self.kept_here(permit.authority, permit.node)
+        return self.ports.kept_here(permit.authority, permit.node)
+
+    def _redact(self, refused: Refused, asked: Sequence[ObjectRef]) -> HeadgateError:
+        """A refusal as its caller may hear it: of an object that they may not know and did not ask about, not by name."""
+        found = refused.finding
+        if found.ref in asked or as_known(found).hidden is None:
+            return refused
+        return Forbidden(
+            "this concerns something that you may neither see nor change",
+            hint="ask the owner of the metalake",
+            about=found.ref.type,
+        )
 
     def _audit_refusal(self, refused: Refused) -> None:
         found = refused.finding
@@ -254,19 +289,6 @@ def _check_in_use(authority: Authority, chain: tuple[tuple[int, int], ...]) -> N
             raise NotInUse(
                 f"{node.type} '{clip(node.name)}' is not in use", hint="enable it first", about=node.type
             )
-
-
-def _unless_no_policies(authority: Authority, caller: Caller, node: Node) -> Node | None:
-    """Without anybody to ask what is seen of a table, any policy counts as hiding something."""
-    return node if authority.policies else None
-
-
-def _no_policies(authority: Authority, identity: Identity, changes: Sequence[Change]) -> None:
-    """A kernel by itself cannot read columns, so it changes nothing where policies are."""
-    if authority.policies and changes:
-        raise Unavailable(
-            "what a change does to policies cannot be judged here", hint="use the whole steward"
-        )
 
 
 def _event(

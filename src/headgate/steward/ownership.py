@@ -3,9 +3,9 @@
 from typing import Any
 
 from headgate.model.objects import ObjectType
+from headgate.model.records import ObjectRecord
 from headgate.steward.permits import Permit
 from headgate.store import Write, access, objects
-from headgate.store.records import ObjectRecord
 
 
 def created(

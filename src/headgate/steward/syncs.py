@@ -15,26 +15,28 @@ from headgate.decide import Op
 from headgate.model.errors import IllegalArgument, NotFound
 from headgate.model.objects import ObjectRef, ObjectType, clip
 from headgate.model.principals import Identity
+from headgate.steward.access.tokens import SERVER
+from headgate.steward.acts import act
 from headgate.steward.findings import examine
 from headgate.steward.kernel import Kernel
+from headgate.steward.metadata.shapes import Shapes
 from headgate.steward.permits import Permit
-from headgate.steward.shapes import Shapes
-from headgate.steward.tokens import SERVER
 from headgate.store import syncs
 from headgate.sync import operations
-from headgate.sync.connections import Connection, opened
-from headgate.sync.connectors.headgate import HeadgateConnector
+from headgate.sync.comparing.diff import Difference
+from headgate.sync.comparing.merge import Prefer
+from headgate.sync.connections import Connection
+from headgate.sync.connectors.headgate.connector import HeadgateConnector
 from headgate.sync.contract import Connector
-from headgate.sync.diff import Difference
-from headgate.sync.journal import Journal
-from headgate.sync.merge import Prefer
-from headgate.sync.names import PrincipalMap
 from headgate.sync.operations import InStep
-from headgate.sync.plan import Plan
-from headgate.sync.results import Mode, SyncResult
-from headgate.sync.run import resume, undo
-from headgate.sync.snapshot import PolicySnapshot
-from headgate.sync.translate import Options
+from headgate.sync.pushing.journal import Journal
+from headgate.sync.pushing.plan import PushPlan
+from headgate.sync.pushing.results import Mode, SyncResult
+from headgate.sync.pushing.run import resume, undo
+from headgate.sync.registry import opened
+from headgate.sync.snapshots.names import PrincipalMap
+from headgate.sync.snapshots.snapshot import PolicySnapshot
+from headgate.sync.translating.options import Options
 
 _HERE: Final = "headgate"
 
@@ -63,6 +65,7 @@ class Syncs:
         self.shapes = shapes
         self.connections = dict(connections)
 
+    @act(Op.SYNC_SYSTEMS)
     def listed(self, permit: Permit) -> list[tuple[str, Connection]]:
         """The connections of the server, by name."""
         assert permit.op is Op.SYNC_SYSTEMS
@@ -90,7 +93,7 @@ class Syncs:
         mode: Mode,
         names: PrincipalMap,
         options: Options = Options(),
-    ) -> tuple[PolicySnapshot, Plan]:
+    ) -> tuple[PolicySnapshot, PushPlan]:
         """The policies of the source, and what a push of them would do."""
         with self._between(identity, source, target) as (snapshot, other, used):
             found = other.connector.plan(snapshot, mode, names, self._journal(identity), options)

@@ -3,8 +3,29 @@
 The only room that knows SQL. `Store.write` is the one way to change anything: one transaction that changes tables,
 writes the journal and raises the revision together. Comes in: frozen values and plain arguments. Goes out: records
 and, for the decision point, changes or the whole state as changes.
+
+Here stand the database and the state that is journaled; `metadata` has what objects have besides their row, `reads` what reads
+leave behind. Other rooms take the modules from here, whatever folder they stand in.
 """
 
 from headgate.store.database import Read, Store, Write
+from headgate.store.metadata import dropped, models, outside_tables, places, pointers, statistics
+from headgate.store.reads import answers, given_files, keys, ledger, mask_keys, plans
 
-__all__ = ["Read", "Store", "Write"]
+__all__ = [
+    "Read",
+    "Store",
+    "Write",
+    "answers",
+    "dropped",
+    "given_files",
+    "keys",
+    "ledger",
+    "mask_keys",
+    "models",
+    "outside_tables",
+    "places",
+    "plans",
+    "pointers",
+    "statistics",
+]

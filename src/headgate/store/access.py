@@ -18,10 +18,10 @@ from headgate.model.changes import (
 from headgate.model.errors import AlreadyExists, IllegalArgument
 from headgate.model.objects import clip
 from headgate.model.principals import Attributes, PrincipalKind
-from headgate.model.privileges import Masks
+from headgate.model.privileges import PrivilegeBits
+from headgate.model.records import PrincipalRecord, attributes_of, audit_of
 from headgate.store import tables as t
 from headgate.store.database import Read, Write
-from headgate.store.records import PrincipalRecord, attributes_of, audit_of
 
 _p = t.principals.c
 _g = t.role_grants.c
@@ -227,34 +227,34 @@ def hold_roles(tx: Write, pairs: Collection[tuple[int, int]], held: bool) -> Non
     _stamp(tx, t.principals, {who for _, who in new})
 
 
-def grants_of(read: Read, role: int) -> list[tuple[int, Masks]]:
+def grants_of(read: Read, role: int) -> list[tuple[int, PrivilegeBits]]:
     """What a role allows and denies, by object, in the order of the objects' ids."""
     query = select(t.role_grants).where(_g.role == role).order_by(_g.object)
-    return [(row.object, Masks(row.allow, row.deny)) for row in read.execute(query)]
+    return [(row.object, PrivilegeBits(row.allow, row.deny)) for row in read.execute(query)]
 
 
-def grants_on(read: Read, role: int, object: int) -> Masks:
-    return grants_at(read, [(role, object)]).get((role, object), Masks())
+def grants_on(read: Read, role: int, object: int) -> PrivilegeBits:
+    return grants_at(read, [(role, object)]).get((role, object), PrivilegeBits())
 
 
-def grants_at(read: Read, places: Collection[tuple[int, int]]) -> dict[tuple[int, int], Masks]:
+def grants_at(read: Read, places: Collection[tuple[int, int]]) -> dict[tuple[int, int], PrivilegeBits]:
     """What roles say of objects, by role and object; where a role says nothing there is no entry."""
     return {
-        (row.role, row.object): Masks(row.allow, row.deny)
+        (row.role, row.object): PrivilegeBits(row.allow, row.deny)
         for chunk in _chunks(places)
         for row in read.execute(select(t.role_grants).where(tuple_(_g.role, _g.object).in_(chunk)))
     }
 
 
-def set_grants(tx: Write, role: int, object: int, masks: Masks) -> None:
+def set_grants(tx: Write, role: int, object: int, bits: PrivilegeBits) -> None:
     """Make exactly this what a role says of an object."""
-    put_grants(tx, {(role, object): masks})
+    put_grants(tx, {(role, object): bits})
 
 
-def put_grants(tx: Write, wanted: Mapping[tuple[int, int], Masks]) -> None:
+def put_grants(tx: Write, wanted: Mapping[tuple[int, int], PrivilegeBits]) -> None:
     """Make exactly this what roles say of objects, by role and object."""
     now = grants_at(tx, wanted)
-    new = {place: masks for place, masks in wanted.items() if now.get(place, Masks()) != masks}
+    new = {place: bits for place, bits in wanted.items() if now.get(place, PrivilegeBits()) != bits}
     gone = [{"a_role": role, "an_object": object} for role, object in new if (role, object) in now]
     if gone:
         tx.execute(
@@ -262,9 +262,9 @@ def put_grants(tx: Write, wanted: Mapping[tuple[int, int], Masks]) -> None:
             gone,
         )
     rows = [
-        {"role": role, "object": object, "allow": masks.allow, "deny": masks.deny}
-        for (role, object), masks in new.items()
-        if masks.allow or masks.deny
+        {"role": role, "object": object, "allow": bits.allow, "deny": bits.deny}
+        for (role, object), bits in new.items()
+        if bits.allow or bits.deny
     ]
     if rows:
         tx.execute(insert(t.role_grants), rows)

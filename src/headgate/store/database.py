@@ -241,6 +241,12 @@ class Store:
         return [(row.revision, _changes.decode(row.changes)) for row in rows]
 
 
+def file_of(url: str) -> str | None:
+    """The file that a store of that URL is; None where a server keeps it, or nothing does."""
+    parsed = make_url(url)
+    return parsed.database or None if parsed.get_backend_name() == "sqlite" else None
+
+
 def _engine(url: str) -> Engine:
     parsed = make_url(url)
     if parsed.get_backend_name() == "sqlite":

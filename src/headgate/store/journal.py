@@ -15,7 +15,7 @@ _changes: Final = msgspec.json.Decoder(list[Change])
 _j = t.journal.c
 
 
-class Entry(msgspec.Struct, frozen=True):
+class JournalEntry(msgspec.Struct, frozen=True):
     """What became so with a revision, and when."""
 
     revision: int
@@ -23,7 +23,7 @@ class Entry(msgspec.Struct, frozen=True):
     changes: list[Change]
 
 
-def entries(store: Store, after: int = 0) -> Iterator[Entry]:
+def entries(store: Store, after: int = 0) -> Iterator[JournalEntry]:
     """All entries after a revision in their order, read a part at a time."""
     while True:
         with store.read() as read:
@@ -34,7 +34,7 @@ def entries(store: Store, after: int = 0) -> Iterator[Entry]:
                 .limit(_AT_ONCE)
             ).all()
         for row in rows:
-            yield Entry(row.revision, row.at, _changes.decode(row.changes))
+            yield JournalEntry(row.revision, row.at, _changes.decode(row.changes))
         if len(rows) < _AT_ONCE:
             return
         after = rows[-1].revision

@@ -18,10 +18,10 @@ from headgate.model.changes import (
 )
 from headgate.model.errors import AlreadyExists, Conflict, NotFound
 from headgate.model.objects import ObjectType, clip
-from headgate.store import dropped
+from headgate.model.records import ObjectRecord, audit_of
 from headgate.store import tables as t
 from headgate.store.database import Read, Write, rows
-from headgate.store.records import ObjectRecord, audit_of
+from headgate.store.metadata import dropped
 
 _o = t.objects.c
 

@@ -8,9 +8,9 @@ from sqlalchemy import func, insert, select
 
 from headgate.model.changes import PolicySet
 from headgate.model.objects import ObjectType
+from headgate.model.records import ObjectRecord
 from headgate.store import tables as t
 from headgate.store.database import Read, Write, rows
-from headgate.store.records import ObjectRecord
 
 OWN: Final = "headgate"
 """The type of policy that Headgate itself evaluates."""
@@ -85,12 +85,16 @@ def history(read: Read, policy: int) -> list[Version]:
 
 
 def _authors(read: Read, policy: int | None = None) -> dict[int, tuple[str, ...]]:
-    """Who ever wrote a policy, or every policy, by its id."""
-    query = select(_h.policy, _h.actor).distinct().order_by(_h.policy, _h.actor)
-    found: dict[int, list[str]] = {}
+    """Who ever wrote a policy, or every policy, by its id; whoever wrote what it says now is the last of them."""
+    query = select(_h.policy, _h.actor, _h.document).order_by(_h.policy, _h.version)
+    actors: dict[int, set[str]] = {}
+    said: dict[int, tuple[bytes, str]] = {}
     for row in read.execute(query if policy is None else query.where(_h.policy == policy)):
-        found.setdefault(row.policy, []).append(row.actor)
-    return {id: tuple(actors) for id, actors in found.items()}
+        actors.setdefault(row.policy, set()).add(row.actor)
+        if row.policy not in said or said[row.policy][0] != row.document:
+            # Who enables it, renames it or gives it another comment did not choose its words.
+            said[row.policy] = (row.document, row.actor)
+    return {id: (*sorted(actors[id] - {writer}), writer) for id, (_, writer) in said.items()}
 
 
 def all_set(read: Read) -> Iterator[PolicySet]:

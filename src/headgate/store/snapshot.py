@@ -7,10 +7,10 @@ from sqlalchemy import select
 from headgate.model import changes as c
 from headgate.model.objects import ObjectType
 from headgate.model.principals import PrincipalKind
+from headgate.model.records import attributes_of
 from headgate.store import policies
 from headgate.store import tables as t
 from headgate.store.database import Read, Store, rows
-from headgate.store.records import attributes_of
 
 
 def everything(store: Store) -> tuple[int, list[c.Change]]:

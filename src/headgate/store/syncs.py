@@ -33,7 +33,7 @@ class PushRecord(msgspec.Struct, frozen=True):
     ended_at: str | None
 
 
-class Step(msgspec.Struct, frozen=True):
+class PushStep(msgspec.Struct, frozen=True):
     """One change of a push. `owned` tells whether what was there before had been put there by a push."""
 
     position: int
@@ -44,7 +44,7 @@ class Step(msgspec.Struct, frozen=True):
     detail: str | None = None
 
 
-def begin(store: Store, target: str, source: str, mode: str, actor: str, steps: Iterable[Step]) -> int:
+def begin(store: Store, target: str, source: str, mode: str, actor: str, steps: Iterable[PushStep]) -> int:
     """Write down everything that a push is going to do, before it does any of it."""
     with store.append() as connection:
         made = connection.execute(
@@ -82,11 +82,11 @@ def progress(store: Store, push: int) -> tuple[int, int]:
     return int(row[0]), int(row[1])
 
 
-def steps(store: Store, push: int) -> list[Step]:
+def steps(store: Store, push: int) -> list[PushStep]:
     with store.read() as read:
         query = select(t.sync_steps).where(_s.push == push).order_by(_s.position)
         return [
-            Step(row.position, row.before, row.after, row.owned, row.outcome, row.detail)
+            PushStep(row.position, row.before, row.after, row.owned, row.outcome, row.detail)
             for row in read.execute(query)
         ]
 

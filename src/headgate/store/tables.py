@@ -180,6 +180,28 @@ places = Table(
     sqlite_autoincrement=True,
 )
 
+outside_tables = Table(
+    "outside_tables",
+    metadata,
+    Column("object", Id, primary_key=True, autoincrement=False),
+    Column("uuid", String(64), nullable=False),
+    Column("last", Integer, nullable=False),
+    Column("columns", LargeBinary, nullable=False),
+    Column("version", Integer, nullable=False),
+    comment="Every column that a table of another server was seen to have, under every name, and which table it is",
+)
+
+replaced_columns = Table(
+    "replaced_columns",
+    metadata,
+    Column("id", Id, primary_key=True, autoincrement=True),
+    Column("object", Id, nullable=False, index=True),
+    Column("path", LargeBinary, nullable=False),
+    Column("present", Boolean, nullable=False),
+    comment="Columns of tables that another server made again; what is said of one stands on the field of minus its id",
+    sqlite_autoincrement=True,
+)
+
 dropped_objects = Table(
     "dropped_objects",
     metadata,

@@ -6,29 +6,11 @@ from typing import Any, Final
 import msgspec
 from sqlalchemy import bindparam, insert, select, update
 
+from headgate.model.records import TokenRecord
 from headgate.store import tables as t
 from headgate.store.database import Lookup, Store, now
 
 _t = t.tokens.c
-
-
-class TokenRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """A token as it is kept. Times are ISO-8601 in UTC."""
-
-    id: str
-    digest: str
-    user: str
-    groups: tuple[str, ...]
-    comment: str | None
-    creator: str
-    created_at: str
-    expires_at: str | None
-    revoked_at: str | None = None
-    revision: int = 0
-    """The revision of the store when it was made."""
-
-    def __repr__(self) -> str:
-        return f"TokenRecord(id={self.id!r}, user={self.user!r})"
 
 
 _FIELDS: Final = tuple(_t[field] for field in TokenRecord.__struct_fields__)

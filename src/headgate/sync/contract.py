@@ -8,17 +8,19 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 from headgate.model.errors import Conflict
-from headgate.sync.canonical import canonical, vocabulary
-from headgate.sync.capabilities import Capabilities, Natives
-from headgate.sync.facts import Fact, Facts, Kind, Known, Mask, RowFilter
-from headgate.sync.journal import Journal
-from headgate.sync.names import PrincipalMap
-from headgate.sync.plan import Plan, plan
-from headgate.sync.restrictions import Rule, native
-from headgate.sync.results import Applied, Change, Mode, SyncResult
-from headgate.sync.run import Reading, carry_out
-from headgate.sync.snapshot import PolicySnapshot
-from headgate.sync.translate import Options, Translation, translate
+from headgate.sync.access.capabilities import Capabilities, Natives
+from headgate.sync.pushing.journal import Journal
+from headgate.sync.pushing.plan import PushPlan, plan
+from headgate.sync.pushing.results import Applied, Change, Mode, SyncResult
+from headgate.sync.pushing.run import Reading, carry_out
+from headgate.sync.registry import all_capabilities
+from headgate.sync.snapshots.facts import Fact, Facts, Kind, Known, Mask, RowFilter
+from headgate.sync.snapshots.names import PrincipalMap
+from headgate.sync.snapshots.snapshot import PolicySnapshot
+from headgate.sync.translating.canonical import canonical, vocabulary
+from headgate.sync.translating.options import Options
+from headgate.sync.translating.restrictions import Rule, native
+from headgate.sync.translating.translate import Translation, translate
 
 
 class Connector(ABC):
@@ -43,12 +45,12 @@ class Connector(ABC):
     def apply(self, changes: Sequence[Change]) -> list[Applied]:
         """Make these changes, one after the other, and say what became of each."""
 
-    def says(self, rule: Rule) -> Rule | None:
-        """A row filter or mask as it would be written here; None where that cannot be said exactly."""
+    def render(self, rule: Rule) -> Rule | None:
+        """A row filter or mask as this system would write it; None if it cannot express the rule exactly."""
         return native(rule, self.capabilities.dialect)
 
     def takes(self, rule: Rule) -> bool:
-        """Whether a row filter or mask can be written here as it is said: what is refused is known before a push begins."""
+        """Whether the system accepts a rendered row filter or mask. A push knows before it begins what would be refused."""
         return True
 
     def close(self) -> None:  # noqa: B027 — most connect for each call
@@ -64,7 +66,7 @@ class Connector(ABC):
         return PolicySnapshot.of(facts, self.capabilities.system, logs=reading.logs, properties=notes)
 
     def spelled_out(self, facts: Facts) -> Facts:
-        """The facts, with what they only describe said of the objects it comes to today."""
+        """The facts, with grants that describe objects replaced by grants on the objects that match today."""
         return facts
 
     def plan(
@@ -75,26 +77,26 @@ class Connector(ABC):
         journal: Journal,
         options: Options = Options(),
         managed: PolicySnapshot | None = None,
-    ) -> Plan:
+    ) -> PushPlan:
         """What a push of this snapshot would do, without doing any of it.
 
-        What `managed` says may be taken away as if pushes had put it there: in two-way synchronisation that is all the
-        system itself said before.
+        The push may take away what `managed` holds as if pushes had put it there. In two-way synchronisation that is
+        everything that the system itself held before.
         """
         reading = self.read()
         current, around = reading.facts, reading.around
 
-        def told(of: PolicySnapshot) -> Translation:
+        def translated(of: PolicySnapshot) -> Translation:
             able, words = self.capabilities, self.vocabulary()
-            return translate(of.facts, current, able, names, words, options, self.takes, self.says, around)
+            return translate(of.facts, current, able, names, words, options, self.takes, self.render, around)
 
         owned = journal.marks(self.name)
         if managed is not None:
-            owned |= {fact for fact in told(managed).facts if self._manages(fact)}
-        return plan(current, told(snapshot), owned, mode, self.capabilities, around)
+            owned |= {fact for fact in translated(managed).facts if self._manages(fact)}
+        return plan(current, translated(snapshot), owned, mode, self.capabilities, around)
 
     def _manages(self, fact: Fact) -> bool:
-        """Whether what the system said itself may be taken away when two systems are kept in step."""
+        """Whether a fact of the system's own may be taken away when two systems are kept in step."""
         if isinstance(fact, RowFilter | Mask):
             return not self.capabilities.rules_stay
         # People and groups are never taken away: they belong to the system.
@@ -123,6 +125,4 @@ class Connector(ABC):
 
     def vocabulary(self) -> Natives:
         """The privileges that a snapshot may hold: canonical ones, and the own words of all systems known here."""
-        from headgate.sync.connectors import all_capabilities
-
         return vocabulary([*all_capabilities(), self.capabilities])

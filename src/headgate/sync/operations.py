@@ -2,18 +2,18 @@
 
 import msgspec
 
-from headgate.sync.canonical import vocabulary
-from headgate.sync.connectors import all_capabilities
+from headgate.sync.comparing.diff import Difference, Judge, diff, in_memory, renamed
+from headgate.sync.comparing.merge import Clash, Prefer, merge
 from headgate.sync.contract import Connector
-from headgate.sync.diff import Difference, Judge, diff, in_memory, renamed
-from headgate.sync.facts import Facts, Mask, Property, RowFilter, Tag
-from headgate.sync.journal import Journal
-from headgate.sync.merge import Clash, Prefer, merge
-from headgate.sync.names import PrincipalMap
-from headgate.sync.restrictions import Rule, rule_name
-from headgate.sync.results import Mode, SyncResult
-from headgate.sync.snapshot import PolicySnapshot
-from headgate.sync.translate import Options
+from headgate.sync.pushing.journal import Journal
+from headgate.sync.pushing.results import Mode, SyncResult
+from headgate.sync.registry import all_capabilities
+from headgate.sync.snapshots.facts import Facts, Mask, Property, RowFilter, Tag
+from headgate.sync.snapshots.names import PrincipalMap
+from headgate.sync.snapshots.snapshot import PolicySnapshot
+from headgate.sync.translating.canonical import vocabulary
+from headgate.sync.translating.options import Options
+from headgate.sync.translating.restrictions import Rule, rule_name
 
 
 def fetch(connector: Connector, journal: Journal) -> PolicySnapshot:
@@ -58,8 +58,8 @@ def keep_in_step(
 ) -> InStep:
     """Two-way synchronisation: take to each side what only the other changed since both were last in step.
 
-    Each side is held against what it said itself the last time, so what one of them cannot say is no change of it. The first
-    time nothing is common yet, and nothing counts as taken away.
+    Each side is compared with its own snapshot of the last time, so what one side cannot express is no change of it. The
+    first time nothing is common yet, and nothing counts as taken away.
     """
     one, other = source.fetch(), target.fetch()
     here = _renamed(one, names)
@@ -81,7 +81,7 @@ def keep_in_step(
 
 
 def _followed(here: Facts, was_there: Facts, there: Facts) -> Facts:
-    """What the one side said, with what the other changed since; each says its row filters and masks in its own words."""
+    """The facts of one side with the changes of the other since then. Each side writes its row filters and masks in its own dialect."""
     gone = was_there.all - there.all
     rules = {_rule_key(fact) for fact in gone if isinstance(fact, RowFilter | Mask)}
     gone |= {rule for rule in here.restrictions if _rule_key(rule) in rules}
@@ -97,5 +97,5 @@ def _renamed(snapshot: PolicySnapshot | None, names: PrincipalMap) -> Facts:
 
 
 def _last(source: Connector, target: Connector, side: Connector) -> str:
-    """Under which name is kept what a side said when the two were last in step."""
+    """The name under which the journal keeps the snapshot of a side when the two were last in step."""
     return f"in step: {source.name} and {target.name}: {side.name}"

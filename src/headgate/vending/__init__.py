@@ -8,18 +8,18 @@ S3 and STS; nothing of principals, tables or HTTP servers.
 from headgate.vending.credentials import StorageCredential
 from headgate.vending.errors import NoVending, TooManyFiles, Unscopable
 from headgate.vending.requests import Signed, SignRequest
-from headgate.vending.scope import Reach, Scope
-from headgate.vending.settings import Settings
+from headgate.vending.scope import LocationAccess, Scope
+from headgate.vending.settings import StorageSettings
 from headgate.vending.vendor import Vendor, Vendors
 
 __all__ = [
+    "LocationAccess",
     "NoVending",
-    "Reach",
     "Scope",
-    "Settings",
     "SignRequest",
     "Signed",
     "StorageCredential",
+    "StorageSettings",
     "TooManyFiles",
     "Unscopable",
     "Vendor",

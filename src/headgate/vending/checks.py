@@ -7,8 +7,8 @@ from xml.etree import ElementTree
 
 from headgate.model.errors import Forbidden
 from headgate.vending.places import is_plain
-from headgate.vending.requests import SignRequest, Target, refused
-from headgate.vending.scope import Reach
+from headgate.vending.requests import RequestTarget, SignRequest, refused
+from headgate.vending.scope import LocationAccess
 
 _UPLOAD: Final = re.compile(r"[\w.~+/=-]{1,1024}", re.ASCII)
 _PART: Final = re.compile(r"[1-9][0-9]{0,4}", re.ASCII)
@@ -65,7 +65,7 @@ _UNSIGNED: Final = "UNSIGNED-PAYLOAD"
 _PAYLOADS: Final = re.compile(rf"{_UNSIGNED}|STREAMING-UNSIGNED-PAYLOAD-TRAILER|[0-9a-f]{{64}}")
 
 
-def check(request: SignRequest, target: Target, reach: Reach) -> tuple[str, ...]:
+def check(request: SignRequest, target: RequestTarget, reach: LocationAccess) -> tuple[str, ...]:
     """The locations that a request touches, all of them allowed; anything else is refused."""
     uri, method = request.uri, request.method
     query = {name: value for name, value in target.query if name not in _HARMLESS}
@@ -120,7 +120,7 @@ def _check_upload(query: dict[str, str], uri: str) -> None:
         raise refused(uri, "its parameters are not those of an upload")
 
 
-def _deletes(request: SignRequest, target: Target, reach: Reach) -> tuple[str, ...]:
+def _deletes(request: SignRequest, target: RequestTarget, reach: LocationAccess) -> tuple[str, ...]:
     """Every key of a bulk delete. The body is read strictly, so that no other reader finds other keys in it."""
     body = request.body or ""
     if not body or len(body) > _LARGEST_BODY or not _XML_START.match(body) or "<!" in body:

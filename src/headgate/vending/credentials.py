@@ -5,7 +5,7 @@ from typing import Final
 
 import msgspec
 
-from headgate.vending.places import Place, folder, place
+from headgate.vending.places import StoragePlace, folder, place
 from headgate.vending.scope import Scope
 
 KEY_PRINT: Final = 32
@@ -34,7 +34,7 @@ def prefixes(scope: Scope) -> list[str]:
     """
     places = [folder(location) for location in (*scope.folders, *scope.write)]
     places += [place(file).parent for file in scope.files]
-    buckets: dict[str, list[Place]] = {}
+    buckets: dict[str, list[StoragePlace]] = {}
     for at in places:
         buckets.setdefault(at.bucket, []).append(at)
     return [f"s3://{bucket}/{_common([at.key for at in found])}" for bucket, found in buckets.items()]

@@ -14,7 +14,7 @@ _POLICY_WORDS: Final = frozenset("*?${}\"'\\")
 _MOST_KEY_BYTES: Final = 1024
 
 
-class Place(msgspec.Struct, frozen=True):
+class StoragePlace(msgspec.Struct, frozen=True):
     """An object or a folder of S3; a folder's key has no slash at its end."""
 
     bucket: str
@@ -25,16 +25,16 @@ class Place(msgspec.Struct, frozen=True):
         return f"s3://{self.bucket}/{self.key}"
 
     @property
-    def parent(self) -> "Place":
-        return Place(self.bucket, self.key.rpartition("/")[0])
+    def parent(self) -> "StoragePlace":
+        return StoragePlace(self.bucket, self.key.rpartition("/")[0])
 
 
-def folder(location: str) -> Place:
+def folder(location: str) -> StoragePlace:
     """The folder that a location names, with or without a slash at its end."""
     return place(location.removesuffix("/"))
 
 
-def place(location: str) -> Place:
+def place(location: str) -> StoragePlace:
     """The place that a location names."""
     scheme, separator, rest = normal(location).partition("://")
     bucket, _, key = rest.partition("/")
@@ -43,7 +43,7 @@ def place(location: str) -> Place:
             f"no access can be given to '{clip(location, 200)}'",
             hint="only objects of S3 with plain keys can be given out one by one",
         )
-    return Place(bucket, key)
+    return StoragePlace(bucket, key)
 
 
 def is_bucket(name: str) -> bool:
@@ -65,7 +65,7 @@ def is_plain(key: str) -> bool:
     )
 
 
-def policy_key(place: Place) -> str:
+def policy_key(place: StoragePlace) -> str:
     """The key as a session policy names it, or a refusal where the policy language would read more into it."""
     if not place.key.isascii() or not _POLICY_WORDS.isdisjoint(place.key):
         raise Unscopable(

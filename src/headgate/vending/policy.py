@@ -5,7 +5,7 @@ from typing import Any, Final
 import msgspec
 
 from headgate.vending.errors import TooManyFiles, Unscopable
-from headgate.vending.places import Place, folder, place, policy_key
+from headgate.vending.places import StoragePlace, folder, place, policy_key
 from headgate.vending.scope import Scope
 
 LARGEST: Final = 2048
@@ -47,11 +47,11 @@ def policy(scope: Scope, partition: str = "aws") -> str:
     return text
 
 
-def _folders(locations: tuple[str, ...]) -> list[Place]:
+def _folders(locations: tuple[str, ...]) -> list[StoragePlace]:
     return sorted(set(map(folder, locations)), key=_order)
 
 
-def _order(at: Place) -> tuple[str, str]:
+def _order(at: StoragePlace) -> tuple[str, str]:
     return at.bucket, at.key
 
 

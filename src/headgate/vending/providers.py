@@ -5,7 +5,7 @@ from typing import Final
 
 from headgate.model.errors import IllegalArgument
 from headgate.model.objects import clip
-from headgate.vending.settings import Settings
+from headgate.vending.settings import StorageSettings
 
 PROPERTY: Final = "credential-providers"
 S3_TOKEN: Final = "s3-token"  # noqa: S105 — a word of the protocol
@@ -32,7 +32,7 @@ def check_providers(text: str, catalog: Mapping[str, str]) -> None:
             )
         if name != S3_TOKEN:
             raise IllegalArgument(f"'{PROPERTY}' cannot be '{clip(name)}' here", hint=f"use {S3_TOKEN}")
-    if names_s3_token(text) and Settings.of(catalog).role is None:
+    if names_s3_token(text) and StorageSettings.of(catalog).role is None:
         raise IllegalArgument(
             f"'{PROPERTY}' {S3_TOKEN} needs a role to assume", hint="set s3-role-arn on the catalog"
         )

@@ -8,8 +8,8 @@ import msgspec
 
 from headgate.model.errors import Forbidden
 from headgate.model.objects import clip
-from headgate.vending.places import Place, is_bucket, is_plain
-from headgate.vending.settings import Settings
+from headgate.vending.places import StoragePlace, is_bucket, is_plain
+from headgate.vending.settings import StorageSettings
 
 _URI: Final = re.compile(r"(https?)://([A-Za-z0-9.:-]+)(/[!-~]*)?", re.ASCII)
 _ESCAPE: Final = re.compile(r"%([0-9A-Fa-f]{2})?")
@@ -43,7 +43,7 @@ class Signed(msgspec.Struct, frozen=True):
         return f"Signed({self.places!r}, …)"
 
 
-class Target(msgspec.Struct, frozen=True):
+class RequestTarget(msgspec.Struct, frozen=True):
     """The object (or, without a key, the bucket) of a request, the host it goes to, and its query."""
 
     scheme: str
@@ -54,8 +54,8 @@ class Target(msgspec.Struct, frozen=True):
     query: tuple[tuple[str, str], ...]
 
     @property
-    def place(self) -> Place:
-        return Place(self.bucket, self.key)
+    def place(self) -> StoragePlace:
+        return StoragePlace(self.bucket, self.key)
 
     @property
     def path(self) -> str:
@@ -69,7 +69,7 @@ class Target(msgspec.Struct, frozen=True):
         return f"{self.scheme}://{self.host}{self.path}{'?' + '&'.join(pairs) if pairs else ''}"
 
 
-def target(uri: str, settings: Settings) -> Target:
+def target(uri: str, settings: StorageSettings) -> RequestTarget:
     """What a URI asks for, read as S3 reads it, or a refusal of anything that could be read in two ways."""
     if not (whole := _URI.fullmatch(uri)) or "#" in uri or "\\" in uri:
         raise refused(uri, "it is not a plain address of an object")
@@ -85,14 +85,14 @@ def target(uri: str, settings: Settings) -> Target:
     pairs = tuple(_pair(part, uri) for part in query.split("&")) if question and query else ()
     if len({name for name, _ in pairs}) != len(pairs):
         raise refused(uri, "it names a parameter twice")
-    return Target(scheme, host.removesuffix(usual), bucket, path, in_host, pairs)
+    return RequestTarget(scheme, host.removesuffix(usual), bucket, path, in_host, pairs)
 
 
 def refused(uri: str, why: str) -> Forbidden:
     return Forbidden(f"the request to '{clip(uri.partition('?')[0], 200)}' is not signed", hint=why)
 
 
-def _addressed(scheme: str, host: str, settings: Settings, uri: str) -> tuple[bool, str]:
+def _addressed(scheme: str, host: str, settings: StorageSettings, uri: str) -> tuple[bool, str]:
     """Whether the bucket stands in the host, and which: only hosts of the catalog's own store are signed for."""
     own = settings.endpoint
     known = [own.host] if own else [f"s3.{settings.region}.{settings.suffix}", f"s3.{settings.suffix}"]

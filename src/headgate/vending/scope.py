@@ -7,7 +7,7 @@ import msgspec
 from headgate.catalogs.locations import inside, normal
 
 
-class Reach(Protocol):
+class LocationAccess(Protocol):
     """Whatever can tell of one location whether it may be read or written."""
 
     def reads(self, location: str) -> bool: ...

@@ -33,7 +33,7 @@ class Endpoint(msgspec.Struct, frozen=True):
         return f"{self.scheme}://{self.host}"
 
 
-class Settings(msgspec.Struct, frozen=True):
+class StorageSettings(msgspec.Struct, frozen=True):
     """The settings of one catalog. Without keys, the server's own AWS identity is used."""
 
     region: str
@@ -49,10 +49,10 @@ class Settings(msgspec.Struct, frozen=True):
     remote_signing: bool
 
     @classmethod
-    def of(cls, properties: Mapping[str, str]) -> "Settings":
+    def of(cls, properties: Mapping[str, str]) -> "StorageSettings":
         """The settings that a catalog declares, or a refusal of those that make no sense."""
-        region = _said(properties, "s3-region") or DEFAULT_REGION
-        role = _said(properties, "s3-role-arn")
+        region = _setting(properties, "s3-region") or DEFAULT_REGION
+        role = _setting(properties, "s3-role-arn")
         if not _REGION.fullmatch(region):
             raise _wrong("s3-region", "an AWS region such as eu-central-1")
         if role is not None and not _ROLE.fullmatch(role):
@@ -64,19 +64,19 @@ class Settings(msgspec.Struct, frozen=True):
             or _endpoint(properties, "s3-token-service-endpoint")
             or endpoint
         )
-        style = _said(properties, "s3-path-style-access")
+        style = _setting(properties, "s3-path-style-access")
         return cls(
             region,
             endpoint,
             _flag("s3-path-style-access", style, default=endpoint is not None),
             role,
-            _said(properties, "s3-external-id"),
+            _setting(properties, "s3-external-id"),
             sts.url if sts else None,
             _secret(properties, "s3-access-key-id"),
             _secret(properties, "s3-secret-access-key"),
             _secret(properties, "s3-session-token"),
-            _lifetime(_said(properties, "s3-token-expire-in-secs")),
-            _flag("s3-remote-signing", _said(properties, "s3-remote-signing"), default=False),
+            _lifetime(_setting(properties, "s3-token-expire-in-secs")),
+            _flag("s3-remote-signing", _setting(properties, "s3-remote-signing"), default=False),
         )
 
     @property
@@ -91,17 +91,17 @@ class Settings(msgspec.Struct, frozen=True):
         return "amazonaws.com.cn" if self.partition == "aws-cn" else "amazonaws.com"
 
 
-def _said(properties: Mapping[str, str], key: str) -> str | None:
+def _setting(properties: Mapping[str, str], key: str) -> str | None:
     return properties.get(key) or properties.get(key.replace("s3-", "s3.", 1)) or None
 
 
 def _secret(properties: Mapping[str, str], key: str) -> Secret | None:
-    found = _said(properties, key)
+    found = _setting(properties, key)
     return Secret(found) if found else None
 
 
 def _endpoint(properties: Mapping[str, str], key: str) -> Endpoint | None:
-    text = _said(properties, key)
+    text = _setting(properties, key)
     if text is None:
         return None
     parts = urlsplit(text.lower())

@@ -19,8 +19,8 @@ from headgate.vending.credentials import StorageCredential, prefixes
 from headgate.vending.errors import NoVending, TooManyFiles
 from headgate.vending.policy import policy
 from headgate.vending.requests import Signed, SignRequest, refused, target
-from headgate.vending.scope import Reach, Scope
-from headgate.vending.settings import Settings
+from headgate.vending.scope import LocationAccess, Scope
+from headgate.vending.settings import StorageSettings
 
 if TYPE_CHECKING:
     import boto3
@@ -36,7 +36,7 @@ _UNSAFE: Final = re.compile(r"[^\w+=,.@-]", re.ASCII)
 logging.getLogger("botocore").setLevel(logging.INFO)
 
 
-class Session(msgspec.Struct, frozen=True):
+class RoleSession(msgspec.Struct, frozen=True):
     """Credentials of an assumed role. Its repr tells none of them."""
 
     key_id: str
@@ -55,10 +55,10 @@ class Vendor:
     policy and the same name. Nothing outside the places that the operator opened is vended or signed.
     """
 
-    def __init__(self, settings: Settings, openings: Openings) -> None:
+    def __init__(self, settings: StorageSettings, openings: Openings) -> None:
         self.settings = settings
         self.openings = openings
-        self._sessions: dict[tuple[str, str], tuple[Session, float]] = {}
+        self._sessions: dict[tuple[str, str], tuple[RoleSession, float]] = {}
         self._lock = threading.Lock()
 
     @property
@@ -85,7 +85,7 @@ class Vendor:
         }
         return [StorageCredential(prefix, config) for prefix in prefixes(scope)]
 
-    def sign(self, request: SignRequest, reach: Reach, *, session: Scope, name: str) -> Signed:
+    def sign(self, request: SignRequest, reach: LocationAccess, *, session: Scope, name: str) -> Signed:
         """Sign one request, if everything it touches is in reach.
 
         What is signed is put together from what was checked, never from the client's text. Where a role can be assumed
@@ -135,7 +135,7 @@ class Vendor:
         for place in scope.places:
             self.openings.check(place)
 
-    def _session(self, scope: Scope, name: str) -> Session:
+    def _session(self, scope: Scope, name: str) -> RoleSession:
         if self.settings.role is None:
             raise NoVending(
                 "this catalog gives out no credentials",
@@ -157,7 +157,7 @@ class Vendor:
             self._sessions[key] = session, now + self.settings.lifetime / 2
         return session
 
-    def _assume(self, role: str, text: str, name: str) -> Session:
+    def _assume(self, role: str, text: str, name: str) -> RoleSession:
         from botocore.exceptions import BotoCoreError, ClientError
 
         extra = {"ExternalId": self.settings.external_id} if self.settings.external_id else {}
@@ -184,7 +184,7 @@ class Vendor:
                 "no storage credentials could be had", hint=f"STS cannot be asked: {type(error).__name__}"
             ) from None
         given = answer["Credentials"]
-        return Session(
+        return RoleSession(
             given["AccessKeyId"], given["SecretAccessKey"], given["SessionToken"], given["Expiration"]
         )
 
@@ -206,14 +206,14 @@ class Vendor:
     def _boto(self) -> "boto3.session.Session":
         import boto3
 
-        def told(secret: Any) -> str | None:
+        def reveal(secret: Any) -> str | None:
             return None if secret is None else secret.hidden
 
         known = self.settings
         return boto3.session.Session(
-            aws_access_key_id=told(known.key_id),
-            aws_secret_access_key=told(known.secret_key),
-            aws_session_token=told(known.session_token),
+            aws_access_key_id=reveal(known.key_id),
+            aws_secret_access_key=reveal(known.secret_key),
+            aws_session_token=reveal(known.session_token),
             region_name=known.region,
         )
 
@@ -232,11 +232,11 @@ class Vendors:
 
     def __init__(self, openings: Openings) -> None:
         self._openings = openings
-        self._known: dict[Settings, Vendor] = {}
+        self._known: dict[StorageSettings, Vendor] = {}
         self._lock = threading.Lock()
 
     def of(self, properties: Mapping[str, str]) -> Vendor:
-        settings = Settings.of(properties)
+        settings = StorageSettings.of(properties)
         with self._lock:
             known = self._known.get(settings)
             if known is None:

@@ -3,7 +3,7 @@
 import os
 
 from headgate import logs
-from headgate.settings import Settings
+from headgate.settings.server import Settings
 from headgate.worker import process
 
 if __name__ == "__main__":

@@ -17,11 +17,11 @@ from headgate.model.errors import ConnectionFailed, HeadgateError, NotFound, Una
 from headgate.pipelines.errors import JobFailed
 from headgate.pipelines.materialise import materialise
 from headgate.pipelines.session import AWS, SparkSettings, close_session, is_alive, open_session, warm
-from headgate.steward.workshop import Order, Workshop, told
-from headgate.store.ledger import LEASE, Fault
+from headgate.steward.reads.copies.workshop import Order, Workshop, redact
+from headgate.store.reads.ledger import LEASE, Fault
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from headgate.pipelines.session import SparkSession
 
 log = structlog.get_logger("headgate.worker")
 
@@ -78,7 +78,7 @@ class Worker:
         except HeadgateError as error:
             log.warning("copies failed", reason=str(error), **about)
             fault = next(fault for kind, fault in _FAULTS if isinstance(error, kind))
-            self.workshop.failed(order, told(error), fault)
+            self.workshop.failed(order, redact(error), fault)
             self._check_session()
             return True
         except Exception as error:

@@ -14,7 +14,7 @@ import structlog
 
 from headgate.home import keep_private
 from headgate.pipelines.session import SparkSettings
-from headgate.settings import Settings
+from headgate.settings.server import Settings
 from headgate.steward import Steward
 from headgate.store import Store
 from headgate.worker.loop import Worker

@@ -1,13 +1,18 @@
 """A federated catalog's server may answer anything: what is the server's own stays its own, and no answer is a failure."""
 
+import gzip
 import itertools
+import resource
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from headgate.catalogs.iceberg.storage import Storage
 from headgate.catalogs.openings import Openings
+from headgate.model.errors import IllegalArgument
+from headgate.steward import Steward
 from tests.catalogs.any_rest import AnyRest, any_rest
 from tests.conftest import Api
 from tests.doors.iceberg.conftest import SCHEMA, create
@@ -17,7 +22,7 @@ from tests.openings import opened
 
 @pytest.fixture
 def openings(tmp_path: Path) -> Openings:
-    return opened(tmp_path, "s3://theirs")
+    return opened(tmp_path, "s3://theirs", largest_document=2 * 1024 * 1024)
 
 
 @pytest.fixture
@@ -116,3 +121,61 @@ def test_pages_without_end_are_given_up(api: Api, remote: AnyRest, monkeypatch: 
     monkeypatch.setattr(remote, "answer", endless)
     api("admin", "GET", FED)
     assert len(asked) < 2000
+
+
+@pytest.mark.parametrize("names", [[], ["a"]])
+def test_the_same_page_again_and_again_is_given_up(
+    api: Api, remote: AnyRest, monkeypatch: pytest.MonkeyPatch, names: list[str]
+) -> None:
+    honest, asked = remote.answer, []
+
+    def endless(method: str, path: str, body: Any) -> tuple[int, Any]:
+        if path.endswith("/namespaces"):
+            asked.append(path)
+            return 200, {"namespaces": [names] if names else [], "next-page-token": "again"}
+        return honest(method, path, body)
+
+    monkeypatch.setattr(remote, "answer", endless)
+    assert api("admin", "GET", FED.removesuffix("/r/tables")).status_code in (400, 422, 502, 503)
+    assert len(asked) < 20
+
+
+def test_more_names_than_can_be_kept_are_refused_and_none_of_them_is_kept(
+    api: Api, remote: AnyRest, steward: Steward, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("headgate.catalogs.rest._MOST_NAMES", 50)
+    honest, asked = remote.answer, itertools.count()
+
+    def endless(method: str, path: str, body: Any) -> tuple[int, Any]:
+        if path.endswith("/tables"):
+            number = next(asked)
+            entries = [{"namespace": ["r"], "name": f"t{number}_{n}"} for n in range(10)]
+            return 200, {"identifiers": entries, "next-page-token": f"n{number}"}
+        return honest(method, path, body)
+
+    monkeypatch.setattr(remote, "answer", endless)
+    answer = api("admin", "GET", GRAVITINO)
+    assert answer.status_code >= 400
+    assert "50 names" in answer.text, "it says what to do"
+    assert next(asked) < 10
+    assert not any(node.name.startswith("t0_") for node in steward.kernel.authority().objects.values())
+
+
+def test_an_answer_too_large_to_be_kept_is_not_read_to_its_end(api: Api, remote: AnyRest) -> None:
+    remote.put("t", "s3://theirs/t", comment="x" * 3_000_000)
+    answer = api("admin", "GET", f"{FED}/t")
+    assert answer.status_code >= 400
+    assert "largest-document" in answer.text
+
+
+def test_packed_metadata_is_unpacked_no_further_than_it_may_be_kept(tmp_path: Path) -> None:
+    bomb = tmp_path / "v1.gz.metadata.json"
+    bomb.write_bytes(gzip.compress(b" " * 300_000_000))
+    storage = Storage({}, opened(tmp_path, largest_document=2 * 1024 * 1024))
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with pytest.raises(IllegalArgument, match="largest-document"):
+        storage.read(f"file://{bomb}")
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100_000, "in KiB"
+    small = tmp_path / "v2.gz.metadata.json"
+    small.write_bytes(gzip.compress(b'{"a": 1}') + gzip.compress(b" "))
+    assert storage.read(f"file://{small}") == {"a": 1}

@@ -141,7 +141,7 @@ def test_two_tables_never_share_a_governed_folder(api: Api, steward: Steward, pe
         create(api, name)
         ref = ObjectRef.parse("lake", ObjectType.TABLE, f"cat.s.{name}")
         permit = steward.kernel.permit(Identity("admin"), Op.LOAD_TABLE, ref)
-        adapter, document = steward.iceberg.adapter(permit), steward.iceberg.load(permit)
+        adapter, document = steward.tables.documents_of(permit), steward.documents.load(permit)
         document.metadata["table-uuid"] = "5f8b1c1e-7c0a-4c55-9d0e-1f0a5a6a7b8c"
         folders.append(adapter.governed_folder(document, permit.node.id))
     assert folders[0] != folders[1]
@@ -264,6 +264,19 @@ def test_a_staged_place_is_for_who_staged_it(api: Api, people: People) -> None:
         assert api(user, "POST", f"{TABLES}/t", made_at(place)).status_code == 400
         assert create(api, "u", user, location=place).status_code == 400
     assert api("bob", "POST", f"{TABLES}/t", made_at(place)).status_code == 200
+
+
+def test_a_staged_place_is_for_a_user_and_not_for_a_name(api: Api, people: People) -> None:
+    people.may("bob", MAKES, "metalake", "lake")
+    staged = api("bob", "POST", TABLES, {"name": "t", "schema": SCHEMA, "stage-create": True}).json()
+    place = staged["metadata"]["location"]
+    roles = api("admin", "GET", f"{LAKE}/users/bob").json()["user"]["roles"]
+    assert api("admin", "DELETE", f"{LAKE}/users/bob").status_code == 200
+    assert api("admin", "POST", f"{LAKE}/users", {"name": "bob"}).status_code == 200
+    assert api("admin", "PUT", f"{LAKE}/permissions/users/bob/grant", {"roleNames": roles}).status_code == 200
+    assert create(api, "mine", "bob").status_code == 200, "who is bob now makes tables"
+    assert api("bob", "POST", f"{TABLES}/t", made_at(place)).status_code == 400
+    assert create(api, "u", "bob", location=place).status_code == 400
 
 
 def test_places_in_the_schemas_folder_are_for_all_others_for_the_owner(

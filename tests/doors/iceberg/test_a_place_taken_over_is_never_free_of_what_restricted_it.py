@@ -14,13 +14,11 @@ from tests.doors.iceberg.conftest import SCHEMA
 from tests.doors.iceberg.test_credentials_never_reach_a_dropped_table import reaches, secret
 from tests.doors.iceberg.test_tables_come_with_access import S3, TABLES, VENDED, declare
 from tests.doors.lake import LAKE
-from tests.minio import PATIENCE, Minio, minio
+from tests.minio import Minio
 from tests.openings import opened
 from tests.people import People
 
-__all__ = ["minio"]
-
-pytestmark = [pytest.mark.real, pytest.mark.timeout(PATIENCE)]
+pytestmark = pytest.mark.real
 
 FEWER = {"type": "struct", "fields": SCHEMA["fields"][:1]}  # type: ignore[index]
 HIDE = "policy: hide-name\non: {on}\nto: [user:ann]\nhide: [name]\n"

@@ -8,7 +8,8 @@ import httpx
 import pytest
 
 from headgate.doors.iceberg.once import once
-from headgate.doors.routing import Call
+from headgate.doors.routing import DoorCall
+from headgate.model.records import KeptAnswer
 from headgate.steward import Steward
 from headgate.store import answers
 from tests.conftest import Api
@@ -154,10 +155,10 @@ def test_a_view_and_a_namespace_are_loaded_again_under_todays_permit(api: Api, p
 
 
 def test_nothing_but_the_outcome_is_kept(api: Api, steward: Steward, monkeypatch: pytest.MonkeyPatch) -> None:
-    kept: list[answers.KeptAnswer] = []
+    kept: list[KeptAnswer] = []
     keep = answers.keep
 
-    def watched(store: Any, key: str, answer: answers.KeptAnswer, expires_at: str) -> None:
+    def watched(store: Any, key: str, answer: KeptAnswer, expires_at: str) -> None:
         kept.append(answer)
         keep(store, key, answer, expires_at)
 
@@ -184,7 +185,7 @@ def test_a_refusal_does_not_use_the_key_up(api: Api, people: People) -> None:
 
 
 def test_a_handler_that_does_not_say_how_it_is_replayed_does_not_start() -> None:
-    def handler(call: Call) -> Any:
+    def handler(call: DoorCall) -> Any:
         """Do something."""
 
     with pytest.raises(TypeError, match="has no replay"):

@@ -12,13 +12,11 @@ from tests.conftest import Api
 from tests.doors.iceberg.conftest import SCHEMA
 from tests.doors.iceberg.test_a_place_belongs_to_one_object import made_at
 from tests.doors.iceberg.test_tables_come_with_access import TABLES, VENDED, client, declare
-from tests.minio import PATIENCE, Minio, minio
+from tests.minio import Minio
 from tests.openings import opened
 from tests.people import People
 
-__all__ = ["minio"]
-
-pytestmark = [pytest.mark.real, pytest.mark.timeout(PATIENCE)]
+pytestmark = pytest.mark.real
 
 
 @pytest.fixture

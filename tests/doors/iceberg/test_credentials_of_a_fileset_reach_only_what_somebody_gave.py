@@ -11,13 +11,11 @@ from tests.doors.governed import applied
 from tests.doors.iceberg.conftest import SCHEMA
 from tests.doors.iceberg.test_tables_come_with_access import declare, may
 from tests.doors.lake import LAKE
-from tests.minio import PATIENCE, Minio, minio
+from tests.minio import Minio
 from tests.openings import opened
 from tests.people import People
 
-__all__ = ["minio"]
-
-pytestmark = [pytest.mark.real, pytest.mark.timeout(PATIENCE)]
+pytestmark = pytest.mark.real
 
 CATALOG = f"{LAKE}/catalogs/files"
 PROVIDERS = "credential-providers"

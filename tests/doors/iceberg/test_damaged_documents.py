@@ -26,7 +26,7 @@ DAMAGES = {
 @pytest.fixture(autouse=True)
 def forgetful(monkeypatch: pytest.MonkeyPatch) -> None:
     """As after a restart: no document is remembered."""
-    monkeypatch.setattr(storage, "_kept", storage._Kept(0))
+    monkeypatch.setattr(storage, "_kept", storage._RecentDocuments(0))
 
 
 @pytest.mark.parametrize("damage", DAMAGES)

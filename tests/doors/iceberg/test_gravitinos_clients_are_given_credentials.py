@@ -12,13 +12,11 @@ from tests.conftest import Api
 from tests.doors.governed import applied
 from tests.doors.iceberg.conftest import SCHEMA
 from tests.doors.lake import LAKE
-from tests.minio import PATIENCE, Minio, minio
+from tests.minio import Minio
 from tests.openings import opened
 from tests.people import People
 
-__all__ = ["minio"]
-
-pytestmark = [pytest.mark.real, pytest.mark.timeout(PATIENCE)]
+pytestmark = pytest.mark.real
 
 PROVIDERS = {"credential-providers": "s3-token"}
 FILESETS = f"{LAKE}/catalogs/files/schemas/s/filesets"

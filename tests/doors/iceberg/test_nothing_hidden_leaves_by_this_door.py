@@ -145,7 +145,7 @@ def govern(api: Api, steward: Steward) -> Govern:
 
     def put(policies: list[str]) -> None:
         applied(api, *policies)
-        steward.reads.patience = 0
+        steward.waiting.patience = 0
         steward.scans.patience = 60 if policies == [ROWS] else 0.1
 
     return put

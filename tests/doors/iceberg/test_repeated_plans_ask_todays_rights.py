@@ -8,7 +8,7 @@ import pytest
 from headgate import planning
 from headgate.doors.observe import Metrics
 from headgate.steward import Steward
-from headgate.steward.evaluations import LARGEST, Evaluated, Evaluations
+from headgate.steward.reads.planning.evaluations import LARGEST, Evaluated, Evaluations
 from tests.conftest import Api
 from tests.doors.governed import applied
 from tests.doors.iceberg.conftest import ICE, Register
@@ -26,7 +26,7 @@ class Lookups(list[bool]):
 @pytest.fixture
 def lookups(steward: Steward) -> Lookups:
     found = Lookups()
-    steward.scans.evaluations.on_lookup = found.append
+    steward.answering.evaluations.on_lookup = found.append
     return found
 
 

@@ -205,7 +205,7 @@ class TestARestrictedView:
 
     @pytest.fixture(autouse=True)
     def hurried(self, steward: Steward) -> None:
-        steward.reads.patience = 0.1
+        steward.waiting.patience = 0.1
 
     def test_files_that_conform_are_planned_and_copies_of_others_are_waited_for(
         self, api: Api, register: Register, steward: Steward
@@ -344,7 +344,7 @@ def wanted(batch: ledger.Batch) -> set[str]:
 
 
 def wait_for(done: Callable[[], bool]) -> None:
-    ends = time.monotonic() + 60
+    ends = time.monotonic() + 180
     while not done():
         assert time.monotonic() < ends
         time.sleep(0.02)

@@ -15,13 +15,11 @@ from tests.conftest import Api
 from tests.doors.governed import applied
 from tests.doors.iceberg.conftest import ICE, SCHEMA, failed
 from tests.doors.lake import LAKE
-from tests.minio import PATIENCE, Minio, minio
+from tests.minio import Minio
 from tests.openings import opened
 from tests.people import People
 
-__all__ = ["minio"]
-
-pytestmark = [pytest.mark.real, pytest.mark.timeout(PATIENCE)]
+pytestmark = pytest.mark.real
 
 S3 = "/iceberg/v1/lake.s3"
 TABLES = f"{S3}/namespaces/s/tables"

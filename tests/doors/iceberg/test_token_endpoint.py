@@ -9,7 +9,7 @@ import pytest
 from headgate.decide import Op
 from headgate.model.principals import Identity
 from headgate.steward import Steward
-from headgate.steward.tokens import SERVER, Issued
+from headgate.steward.access.tokens import SERVER, Issued
 from tests.conftest import Api
 
 PATH = "/iceberg/v1/oauth/tokens"

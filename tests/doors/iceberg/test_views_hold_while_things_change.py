@@ -20,7 +20,7 @@ TABLES = f"{LAKE}/catalogs/cat/schemas/s/tables"
 
 @pytest.fixture(autouse=True)
 def hurried(steward: Steward) -> None:
-    steward.reads.patience = 0.1
+    steward.waiting.patience = 0.1
     steward.scans.patience = 0.1
 
 

@@ -1,5 +1,6 @@
 """MODIFY_TABLE includes selecting data, on every route; policies bind such a reader like any other."""
 
+from datetime import UTC, datetime
 from itertools import product
 
 import pytest
@@ -9,7 +10,7 @@ from headgate.decide.verdict import allowed
 from headgate.model.objects import ObjectRef, ObjectType
 from headgate.model.principals import Identity
 from headgate.steward import Steward
-from headgate.steward.history import Reader
+from headgate.steward.reads.history import Reader
 from tests.conftest import Api
 from tests.doors.governed import applied
 from tests.doors.iceberg.conftest import ICE, Register, failed
@@ -91,7 +92,7 @@ def test_losing_modify_is_losing_the_table(steward: Steward, people: People, api
     """What reconciliation calls the right to read is the same right."""
     people.may("ann", "MODIFY_TABLE", "table", "cat.s.t")
     permit = steward.kernel.permit(Identity("admin"), Op.READ_AUDIT, ObjectRef("lake", ObjectType.METALAKE))
-    since = "2000-01-01T00:00:00Z"
+    since = datetime(2000, 1, 1, tzinfo=UTC)
     assert steward.history.losses(permit, since, [Reader("ann", "cat.s.t")]).losses == []
     people.may("ann", "MODIFY_TABLE", "table", "cat.s.t", deny=True)
     [loss] = steward.history.losses(permit, since, [Reader("ann", "cat.s.t")]).losses

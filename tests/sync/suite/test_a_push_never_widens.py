@@ -5,13 +5,13 @@ from collections.abc import Callable
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
-from headgate.sync.canonical import vocabulary
-from headgate.sync.capabilities import CANONICAL
-from headgate.sync.connectors import all_capabilities
-from headgate.sync.effective import Effective, covered, effective
-from headgate.sync.facts import Facts, Kind
-from headgate.sync.journal import Journal
-from headgate.sync.results import Mode, Outcome
+from headgate.sync.access.capabilities import CANONICAL
+from headgate.sync.access.effective import Effective, covered, effective
+from headgate.sync.pushing.journal import Journal
+from headgate.sync.pushing.results import Mode, Outcome
+from headgate.sync.registry import all_capabilities
+from headgate.sync.snapshots.facts import Facts, Kind
+from headgate.sync.translating.canonical import vocabulary
 from tests.sync.conftest import SYSTEMS
 from tests.sync.stands import Stand, places
 from tests.sync.worlds import COLUMNS, USERS, policies, snapshot

@@ -4,11 +4,11 @@ from collections.abc import Callable
 
 import pytest
 
-from headgate.sync.facts import Facts, Grant
-from headgate.sync.journal import Journal
-from headgate.sync.names import PrincipalMap
-from headgate.sync.results import Mode
-from headgate.sync.snapshot import PolicySnapshot
+from headgate.sync.pushing.journal import Journal
+from headgate.sync.pushing.results import Mode
+from headgate.sync.snapshots.facts import Facts, GrantFact
+from headgate.sync.snapshots.names import PrincipalMap
+from headgate.sync.snapshots.snapshot import PolicySnapshot
 from tests.sync.stands import Stand
 from tests.sync.worlds import CATALOG, INVENTORY, PEOPLE, TABLES, USERS, snapshot
 
@@ -17,8 +17,8 @@ READS = Facts(
     [
         *INVENTORY,
         *PEOPLE,
-        *(Grant(ANN, CATALOG, word) for word in ("USE_CATALOG", "USE_SCHEMA")),
-        *(Grant(ANN, table, "SELECT_TABLE") for table in TABLES[:2]),
+        *(GrantFact(ANN, CATALOG, word) for word in ("USE_CATALOG", "USE_SCHEMA")),
+        *(GrantFact(ANN, table, "SELECT_TABLE") for table in TABLES[:2]),
     ]
 )
 KEEPING = ("gravitino", "postgresql", "ranger", "lakeformation", "unity", "bigquery")

@@ -5,14 +5,24 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from headgate.model.errors import Conflict, ConnectionFailed
-from headgate.sync.connectors import all_capabilities
 from headgate.sync.contract import Connector
-from headgate.sync.facts import Fact, Facts, Grant, Kind, Known, Member, Present, Principal, RowFilter
-from headgate.sync.journal import Journal
-from headgate.sync.losses import Cause
-from headgate.sync.restrictions import Rule
-from headgate.sync.results import Applied, Change, Mode, Outcome
-from headgate.sync.run import Reading, resume, undo
+from headgate.sync.pushing.journal import Journal
+from headgate.sync.pushing.results import Applied, Change, Mode, Outcome
+from headgate.sync.pushing.run import Reading, resume, undo
+from headgate.sync.registry import all_capabilities
+from headgate.sync.snapshots.facts import (
+    Fact,
+    Facts,
+    GrantFact,
+    Kind,
+    Known,
+    MemberFact,
+    Present,
+    Principal,
+    RowFilter,
+)
+from headgate.sync.translating.losses import Cause
+from headgate.sync.translating.restrictions import Rule
 from tests.sync.cells import rows_where
 from tests.sync.conftest import SYSTEMS
 from tests.sync.stands import Stand
@@ -22,23 +32,23 @@ ANN, BOB = Principal(Kind.USER, "ann"), Principal(Kind.USER, "bob")
 READER, WRITER = Principal(Kind.ROLE, "reader"), Principal(Kind.ROLE, "writer")
 
 GATES: tuple[Fact, ...] = tuple(
-    Grant(role, CATALOG, word) for role in (READER, WRITER) for word in ("USE_CATALOG", "USE_SCHEMA")
+    GrantFact(role, CATALOG, word) for role in (READER, WRITER) for word in ("USE_CATALOG", "USE_SCHEMA")
 )
 POLICY = Facts(
     [
         *INVENTORY,
         *PEOPLE,
         *GATES,
-        Grant(READER, SCHEMAS[0], "SELECT_TABLE"),
-        Grant(READER, SCHEMAS[0], "SELECT_VIEW"),
-        Grant(WRITER, TABLES[2], "MODIFY_TABLE"),
+        GrantFact(READER, SCHEMAS[0], "SELECT_TABLE"),
+        GrantFact(READER, SCHEMAS[0], "SELECT_VIEW"),
+        GrantFact(WRITER, TABLES[2], "MODIFY_TABLE"),
         Known(READER),
         Known(WRITER),
-        Member(READER, ANN),
-        Member(WRITER, BOB),
+        MemberFact(READER, ANN),
+        MemberFact(WRITER, BOB),
     ]
 )
-NARROWER = POLICY.changed(remove=[Grant(WRITER, TABLES[2], "MODIFY_TABLE")])
+NARROWER = POLICY.changed(remove=[GrantFact(WRITER, TABLES[2], "MODIFY_TABLE")])
 
 
 WITHOUT_ROLES = frozenset({"mariadb", "mysql", "lakeformation", "unity", "bigquery"})
@@ -71,8 +81,8 @@ class Around(Connector):
     def apply(self, changes: Sequence[Change]) -> list[Applied]:
         return self.inner.apply(changes)
 
-    def says(self, rule: Rule) -> Rule | None:
-        return self.inner.says(rule)
+    def render(self, rule: Rule) -> Rule | None:
+        return self.inner.render(rule)
 
     def takes(self, rule: Rule) -> bool:
         return self.inner.takes(rule)
@@ -114,22 +124,22 @@ def dormant(stand: Stand) -> Change:
         natives = stand.connector.capabilities.semantics.natives[TABLES[1].type]
         inserts = [word for word, gives in natives.items() if "table.insert" in gives]
         word = stand.a_word if stand.a_word in natives else inserts[0]
-        return Change(None, Grant(stand.own(BOB), TABLES[1], word))
+        return Change(None, GrantFact(stand.own(BOB), TABLES[1], word))
     role = Principal(Kind.ROLE, "theirs")
-    made = stand.connector.apply([Change(None, Known(role)), Change(None, Member(role, BOB))])
+    made = stand.connector.apply([Change(None, Known(role)), Change(None, MemberFact(role, BOB))])
     assert all(answer.outcome is Outcome.APPLIED for answer in made)
-    return Change(None, Grant(role, TABLES[1], stand.a_word))
+    return Change(None, GrantFact(role, TABLES[1], stand.a_word))
 
 
 def foreign(stand: Stand) -> Change:
     """The same with the way open, so that bob may."""
     change = dormant(stand)
-    assert isinstance(change.after, Grant)
+    assert isinstance(change.after, GrantFact)
     natives = stand.connector.capabilities.semantics.natives
     for object in (CATALOG, SCHEMAS[0]):
         for word, gives in natives.get(object.type, {}).items():
             if gives == {f"{object.type}.use"}:
-                made = stand.connector.apply([Change(None, Grant(change.after.holder, object, word))])
+                made = stand.connector.apply([Change(None, GrantFact(change.after.holder, object, word))])
                 assert made[0].outcome is Outcome.APPLIED
     return change
 
@@ -228,7 +238,7 @@ def test_one_push_at_a_time(stand: Stand, journal: Journal) -> None:
 
 def test_nobody_is_guessed(stand: Stand, journal: Journal) -> None:
     stranger = Principal(Kind.USER, "nobody-knows")
-    facts = POLICY.changed(add=[Known(stranger), Member(READER, stranger)])
+    facts = POLICY.changed(add=[Known(stranger), MemberFact(READER, stranger)])
     result = stand.connector.push(snapshot(facts), Mode.MERGE, stand.names, journal)
     assert result.ok
     missing = [loss for loss in result.losses if loss.cause is Cause.MISSING_PRINCIPAL]
@@ -242,7 +252,7 @@ def test_a_role_of_others_is_not_given_what_its_holders_may_not_have(
 ) -> None:
     stand = stand_of(system)
     role = stand.own(READER)
-    stand.connector.apply([Change(None, Known(role)), Change(None, Member(role, stand.own(BOB)))])
+    stand.connector.apply([Change(None, Known(role)), Change(None, MemberFact(role, stand.own(BOB)))])
     result = stand.connector.push(snapshot(POLICY), Mode.MERGE, stand.names, journal)
     assert result.count(Outcome.WIDENS)
     assert not stand.may(BOB, TABLES[0], "table.read")

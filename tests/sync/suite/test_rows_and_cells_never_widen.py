@@ -6,11 +6,11 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from headgate.sync.effective import restricted
-from headgate.sync.facts import Fact, Facts, Grant, Kind, Mask, Principal, RowFilter, Securable
-from headgate.sync.journal import Journal
-from headgate.sync.losses import Cause
-from headgate.sync.results import Mode
+from headgate.sync.access.effective import restricted
+from headgate.sync.pushing.journal import Journal
+from headgate.sync.pushing.results import Mode
+from headgate.sync.snapshots.facts import Fact, Facts, GrantFact, Kind, Mask, Principal, RowFilter, Securable
+from headgate.sync.translating.losses import Cause
 from tests.sync.cells import Row, masked, rows_where, through_rules, within
 from tests.sync.conftest import SYSTEMS
 from tests.sync.stands import Stand
@@ -60,12 +60,12 @@ def worlds(draw: st.DrawFn) -> Facts:
     """Policies of all sorts, of which many read the tables that are restricted."""
     facts: set[Fact] = set(draw(policies(opaque=False, columns=True)))
     holders = draw(st.sets(st.sampled_from((*USERS, *GROUPS, *ROLES)), min_size=1, max_size=4))
-    held = [Grant(who, CATALOG, word) for who in holders for word in ("USE_CATALOG", "USE_SCHEMA")]
+    held = [GrantFact(who, CATALOG, word) for who in holders for word in ("USE_CATALOG", "USE_SCHEMA")]
     held += [
-        Grant(who, draw(st.sampled_from((*TABLES[:2], TABLES[0].parent(), CATALOG))), "SELECT_TABLE")
+        GrantFact(who, draw(st.sampled_from((*TABLES[:2], TABLES[0].parent(), CATALOG))), "SELECT_TABLE")
         for who in holders
     ]
-    said = {(g.holder, g.object, g.privilege) for g in facts if isinstance(g, Grant)}
+    said = {(g.holder, g.object, g.privilege) for g in facts if isinstance(g, GrantFact)}
     facts |= {grant for grant in held if (grant.holder, grant.object, grant.privilege) not in said}
     return Facts(facts).changed(draw(rules(_SOME)))
 
@@ -113,8 +113,8 @@ def plain_worlds(draw: st.DrawFn, masks: bool) -> Facts:
     """What systems with row filters can say: users who read tables, filters in plain words, and masks where they are."""
     users = st.frozensets(st.sampled_from(USERS), max_size=2).map(lambda found: tuple(sorted(found)))
     facts: set[Fact] = {*INVENTORY, *PEOPLE}
-    facts |= {Grant(user, CATALOG, word) for user in USERS for word in ("USE_CATALOG", "USE_SCHEMA")}
-    facts |= {Grant(user, TABLES[0], "SELECT_TABLE") for user in USERS}
+    facts |= {GrantFact(user, CATALOG, word) for user in USERS for word in ("USE_CATALOG", "USE_SCHEMA")}
+    facts |= {GrantFact(user, TABLES[0], "SELECT_TABLE") for user in USERS}
     for n in range(draw(st.integers(1, 3))):
         sql = draw(st.sampled_from(PLAIN))
         facts.add(rows_where(TABLES[0], f"rows {n}", sql, draw(users), draw(users)))
@@ -146,13 +146,13 @@ def test_the_target_shows_exactly_what_it_can_say(
 
 def test_a_restriction_that_is_lost_is_named(stand: Stand, journal: Journal) -> None:
     ann = USERS[0]
-    facts = Facts([*INVENTORY, *PEOPLE, Grant(ann, TABLES[0], "SELECT_TABLE")]).changed(
-        [*(Grant(ann, CATALOG, word) for word in ("USE_CATALOG", "USE_SCHEMA"))]
+    facts = Facts([*INVENTORY, *PEOPLE, GrantFact(ann, TABLES[0], "SELECT_TABLE")]).changed(
+        [*(GrantFact(ann, CATALOG, word) for word in ("USE_CATALOG", "USE_SCHEMA"))]
     )
     hard = rows_where(TABLES[0], "odd ones", "x % 2 = 1", (ann,))
     result = stand.connector.push(snapshot(facts.changed([hard])), Mode.MERGE, stand.names, journal)
     lost = [loss for loss in result.losses if loss.cause is Cause.FILTER]
-    can = stand.connector.capabilities.rows and stand.connector.says(hard)
+    can = stand.connector.capabilities.rows and stand.connector.render(hard)
     if can:
         assert not lost
         assert stand.cells(ann, TABLES[0])

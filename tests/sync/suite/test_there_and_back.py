@@ -8,15 +8,25 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from headgate.sync.canonical import canonical
-from headgate.sync.connectors.bigquery_rows import NO_POLICY
-from headgate.sync.facts import Fact, Facts, Grant, Kind, Known, Mask, Member, Principal, RowFilter
-from headgate.sync.journal import Journal
-from headgate.sync.losses import STRUCTURE, Cause
-from headgate.sync.names import PrincipalMap
-from headgate.sync.restrictions import rule_name
-from headgate.sync.results import Mode, Outcome
-from headgate.sync.translate import Translation, translate
+from headgate.sync.connectors.bigquery.rows import NO_POLICY
+from headgate.sync.pushing.journal import Journal
+from headgate.sync.pushing.results import Mode, Outcome
+from headgate.sync.snapshots.facts import (
+    Fact,
+    Facts,
+    GrantFact,
+    Kind,
+    Known,
+    Mask,
+    MemberFact,
+    Principal,
+    RowFilter,
+)
+from headgate.sync.snapshots.names import PrincipalMap
+from headgate.sync.translating.canonical import canonical
+from headgate.sync.translating.losses import STRUCTURE, Cause
+from headgate.sync.translating.restrictions import rule_name
+from headgate.sync.translating.translate import Translation, translate
 from tests.sync.conftest import PAIRED
 from tests.sync.stands import FEW, Stand
 from tests.sync.suite.test_a_push_never_widens import VOCABULARY, allowed_by, forget
@@ -42,8 +52,8 @@ def told(facts: Facts, stand: Stand) -> frozenset[Fact]:
     return frozenset(
         fact
         for fact in facts
-        if isinstance(fact, Grant)
-        or (isinstance(fact, Member) and (fact.of.kind is Kind.ROLE or keeps))
+        if isinstance(fact, GrantFact)
+        or (isinstance(fact, MemberFact) and (fact.of.kind is Kind.ROLE or keeps))
         or (isinstance(fact, Known) and fact.principal.kind is Kind.ROLE)
     )
 
@@ -57,10 +67,10 @@ def push(source: Facts, stand: Stand, names: PrincipalMap, journal: Journal) -> 
 def predicted(source: Facts, stand: Stand, names: PrincipalMap) -> tuple[Facts, Translation]:
     """What the target will say of itself, from the tables alone."""
     now = stand.connector.read().facts
-    able, takes, says = stand.connector.capabilities, stand.connector.takes, stand.connector.says
-    made = translate(source, now, able, names, VOCABULARY, takes=takes, says=says)
-    everything_else = [f for f in now if not isinstance(f, Grant | Member)]
-    kept = [f for f in made.facts if not isinstance(f, Member) or f in told(made.facts, stand)]
+    able, takes, render = stand.connector.capabilities, stand.connector.takes, stand.connector.render
+    made = translate(source, now, able, names, VOCABULARY, takes=takes, render=render)
+    everything_else = [f for f in now if not isinstance(f, GrantFact | MemberFact)]
+    kept = [f for f in made.facts if not isinstance(f, MemberFact) or f in told(made.facts, stand)]
     will_say = stand.connector.spelled_out(Facts([*everything_else, *kept]))
     return canonical(will_say, stand.connector.capabilities), made
 

@@ -5,6 +5,7 @@ delete, whatever named the path: a property, a document, a manifest or another c
 """
 
 import gzip
+import io
 import os
 import re
 import shutil
@@ -22,7 +23,7 @@ from pyiceberg.io.pyarrow import PyArrowFile, PyArrowFileIO
 from pyiceberg.typedef import EMPTY_DICT, Properties
 
 from headgate.catalogs.locations import normal
-from headgate.catalogs.openings import Openings
+from headgate.catalogs.openings import RAISE_LARGEST, Openings
 from headgate.model.errors import ConnectionFailed, Forbidden, IllegalArgument, NotFound
 
 Json = dict[str, Any]
@@ -50,7 +51,7 @@ _MOST_COPIED: Final = 5_000_000_000
 """Bytes that S3 copies in one request."""
 
 
-class _Kept:
+class _RecentDocuments:
     """The documents read lately, up to a number of bytes.
 
     INVARIANT: by storage as well as by place: whoever declares a catalog names any endpoint and any credentials.
@@ -78,7 +79,7 @@ class _Kept:
                 self._size -= len(self._documents.popitem(last=False)[1])
 
 
-_kept: Final = _Kept(128 * 1024 * 1024)
+_kept: Final = _RecentDocuments(128 * 1024 * 1024)
 
 
 class GuardedIO(PyArrowFileIO):
@@ -155,6 +156,7 @@ class Storage:
         if known.pop("s3.path-style-access", "").lower() == "false":
             known["s3.force-virtual-addressing"] = "true"
         self.openings = openings
+        self._largest = openings.largest_document
         self.io = GuardedIO(known, openings)
         self._settings: Settings = tuple(sorted(self.io.properties.items()))
 
@@ -172,18 +174,25 @@ class Storage:
     def _fetch(self, location: str) -> bytes:
         try:
             with self.io.new_input(location).open() as stream:
-                data: bytes = stream.read()
+                data: bytes = stream.read(self._largest + 1)
         except FileNotFoundError as error:
             raise MissingDocument(location) from error
         except OSError as error:
             raise _unreachable(error) from error
         if data[:2] == b"\x1f\x8b":
             try:
-                data = gzip.decompress(data)
+                # INVARIANT: never unpacked further than may be kept: a few bytes can stand for any number.
+                with gzip.GzipFile(fileobj=io.BytesIO(data)) as packed:
+                    data = packed.read(self._largest + 1)
             except (OSError, EOFError, zlib.error):
                 raise IllegalArgument(
                     "the table's metadata file is not JSON", hint="it cannot be unpacked"
                 ) from None
+        if len(data) > self._largest:
+            raise IllegalArgument(
+                f"the table's metadata is larger than {self._largest // (1024 * 1024)} MiB",
+                hint=f"expire snapshots of the table, or {RAISE_LARGEST}",
+            )
         _kept.put((self._settings, location), data)
         return data
 

@@ -123,7 +123,7 @@ def applied(base: Json, updates: Sequence[Json]) -> Json:
     touched it; what does not is refused, and nothing is changed.
     """
     validity.plain(updates)
-    draft = _Draft(base)
+    draft = _TableDraft(base)
     for update in updates:
         draft.apply(update)
     after = finished(draft.done())
@@ -228,7 +228,7 @@ _REQUIREMENTS: Final[dict[str, Callable[[Json, Json], tuple[str, Any, Any]]]] = 
 }
 
 
-class _Draft:
+class _TableDraft:
     """Metadata while the updates of one commit are applied to it."""
 
     def __init__(self, base: Json) -> None:
@@ -512,7 +512,7 @@ class _Draft:
 ACTIONS: Final = tuple(
     sorted(
         name[1:].replace("_", "-")
-        for name in vars(_Draft)
+        for name in vars(_TableDraft)
         if name.startswith(("_assign", "_upgrade", "_set", "_add", "_remove_"))
     )
 )

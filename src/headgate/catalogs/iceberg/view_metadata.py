@@ -93,7 +93,7 @@ def _checked_version(version: Any) -> None:
 def applied(base: Json, updates: Sequence[Json]) -> Json:
     """The metadata after the updates of a commit. `base` is left as it is."""
     validity.plain(updates)
-    draft = _Draft(base)
+    draft = _ViewDraft(base)
     for update in updates:
         draft.apply(update)
     return draft.done()
@@ -114,7 +114,7 @@ def require(view: Json | None, requirements: Iterable[Json]) -> None:
                 raise IllegalArgument(f"requirement '{str(other)[:40]}' is not known")
 
 
-class _Draft:
+class _ViewDraft:
     """Metadata while the updates of one commit are applied to it."""
 
     def __init__(self, base: Json) -> None:

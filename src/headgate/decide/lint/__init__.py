@@ -14,9 +14,9 @@ from headgate.decide.lint import (
     unprunable,
     voided,
 )
-from headgate.decide.lint.survey import Finding, Survey
+from headgate.decide.lint.survey import LintFinding, Survey
 
-RULES: Final[dict[str, Callable[[Survey], Iterator[Finding]]]] = {
+RULES: Final[dict[str, Callable[[Survey], Iterator[LintFinding]]]] = {
     "conflicts": conflicts.check,
     "lens-per-person": lens_per_person.check,
     "no-columns": no_columns.check,
@@ -28,10 +28,10 @@ RULES: Final[dict[str, Callable[[Survey], Iterator[Finding]]]] = {
 }
 
 
-def lint(survey: Survey) -> list[Finding]:
+def lint(survey: Survey) -> list[LintFinding]:
     """What every rule finds, by policy."""
     found = {finding for rule in RULES.values() for finding in rule(survey)}
     return sorted(found, key=lambda finding: (finding.policy, finding.rule, finding.message))
 
 
-__all__ = ["RULES", "Finding", "Survey", "lint"]
+__all__ = ["RULES", "LintFinding", "Survey", "lint"]

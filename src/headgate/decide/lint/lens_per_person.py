@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from headgate.decide.lint.survey import Finding, Survey
+from headgate.decide.lint.survey import LintFinding, Survey
 from headgate.language.ast import facts
 from headgate.model.principals import PrincipalKind
 
@@ -11,7 +11,7 @@ MANY: Final = 10
 """So many different answers are worth a word, if they are at least half as many as the people."""
 
 
-def check(survey: Survey) -> Iterator[Finding]:
+def check(survey: Survey) -> Iterator[LintFinding]:
     users = [
         m
         for m in survey.authority.members.values()
@@ -21,7 +21,7 @@ def check(survey: Survey) -> Iterator[Finding]:
         own = (policy.parsed.rows, *(mask for _, mask in policy.parsed.mask))
         for fact in sorted({f for e in own if e for f in facts(e)}, key=lambda f: (f.kind, f.key)):
             if fact.kind == "user":
-                yield Finding(
+                yield LintFinding(
                     "lens-per-person",
                     policy.name,
                     "asks for session_user(), so everyone gets a lens of their own",
@@ -30,7 +30,7 @@ def check(survey: Survey) -> Iterator[Finding]:
             if fact.kind == "attribute":
                 answers = {m.attributes[fact.key] for m in users if fact.key in m.attributes}
                 if len(answers) >= MANY and 2 * len(answers) >= len(users):
-                    yield Finding(
+                    yield LintFinding(
                         "lens-per-person",
                         policy.name,
                         f"asks for principal.{fact.key}, which has {len(answers)} values among {len(users)} users",

@@ -2,16 +2,16 @@
 
 from collections.abc import Iterator
 
-from headgate.decide.lint.survey import Finding, Survey
+from headgate.decide.lint.survey import LintFinding, Survey
 
 
-def check(survey: Survey) -> Iterator[Finding]:
+def check(survey: Survey) -> Iterator[LintFinding]:
     doing = {clause.id for case in survey.cases for clause in case.rules.clauses}
     skipped = {s.id: s.why for case in survey.cases for s in case.rules.skipped}
     for policy in survey.policies:
         if policy.id not in doing:
             why = skipped.get(policy.id, "there is no table below what it is on")
-            yield Finding(
+            yield LintFinding(
                 "no-columns",
                 policy.name,
                 f"does nothing on any table: {why}",

@@ -2,16 +2,16 @@
 
 from collections.abc import Iterator
 
-from headgate.decide.lens import decide, said
-from headgate.decide.lint.survey import Finding, Survey
+from headgate.decide.lint.survey import LintFinding, Survey
+from headgate.decide.policies.lens import apply_clause, decide
 
 
-def check(survey: Survey) -> Iterator[Finding]:
+def check(survey: Survey) -> Iterator[LintFinding]:
     acting: set[str] = set()
     idle: dict[str, str] = {}
     for case in survey.cases:
         for bit, clause in case.bound():
-            if clause.name in acting or said(clause, case.request).nothing is not None:
+            if clause.name in acting or apply_clause(clause, case.request).nothing is not None:
                 continue
             without = decide(case.rules, case.bits & ~bit, case.request)
             if (without.lens, bool(without.denials)) == (case.verdict.lens, bool(case.verdict.denials)):
@@ -21,6 +21,6 @@ def check(survey: Survey) -> Iterator[Finding]:
                 acting.add(clause.name)
     for name, beside in idle.items():
         if name not in acting:
-            yield Finding(
+            yield LintFinding(
                 "shadowed", name, f"makes no difference beside {beside}", "remove it, or narrow the others"
             )

@@ -7,17 +7,17 @@ from functools import cached_property
 import msgspec
 
 from headgate.decide.authority import Authority, Node
-from headgate.decide.clauses import Clause, TableRules, rules_of
-from headgate.decide.foresight import Circumstances, people
-from headgate.decide.lens import LensVerdict, binding, decide
-from headgate.decide.people import Person, request_of
-from headgate.decide.rules import Parsed, parsed
-from headgate.decide.shape import Shape
+from headgate.decide.changes.foresight import ComparedCircumstances, people
+from headgate.decide.policies.clauses import Clause, TableRules, rules_of
+from headgate.decide.policies.lens import LensVerdict, binding, decide
+from headgate.decide.policies.people import Person, request_of
+from headgate.decide.policies.rules import Parsed, parsed
+from headgate.decide.policies.shape import Shape
 from headgate.language.errors import LanguageError
 from headgate.language.fold import Request
 
 
-class Finding(msgspec.Struct, frozen=True):
+class LintFinding(msgspec.Struct, frozen=True):
     """Something odd about a policy, and what to do about it."""
 
     rule: str
@@ -37,7 +37,7 @@ class Ruled:
 
 
 @dataclass(frozen=True, eq=False)
-class Case:
+class SurveyCase:
     """People whom no policy can tell apart, before tables that none can tell apart."""
 
     who: Person
@@ -62,7 +62,7 @@ class Survey:
     authority: Authority
     metalake: Node
     tables: tuple[tuple[Node, Shape], ...]
-    circumstances: Circumstances
+    circumstances: ComparedCircumstances
 
     @cached_property
     def policies(self) -> tuple[Ruled, ...]:
@@ -90,22 +90,22 @@ class Survey:
         return tuple(rules_of(self.authority, table, shape) for table, shape in self.tables)
 
     @cached_property
-    def cases(self) -> tuple[Case, ...]:
+    def cases(self) -> tuple[SurveyCase, ...]:
         alike: dict[int, tuple[TableRules, list[Node]]] = {}
         for (table, _), rules in zip(self.tables, self._rules, strict=True):
             alike.setdefault(id(rules), (rules, []))[1].append(table)
         return tuple(self._cases(alike.values()))
 
-    def _cases(self, alike: Iterable[tuple[TableRules, list[Node]]]) -> Iterator[Case]:
+    def _cases(self, alike: Iterable[tuple[TableRules, list[Node]]]) -> Iterator[SurveyCase]:
         around = self.circumstances
         for rules, tables in alike:
             for who, names in self.everyone:
                 request = request_of(who, around.identity(who.user), around.now)
                 bits = binding(rules, who, around.purpose, around.now)
                 verdict = decide(rules, bits, request)
-                yield Case(who, tuple(names), rules, tuple(tables), bits, request, verdict)
+                yield SurveyCase(who, tuple(names), rules, tuple(tables), bits, request, verdict)
 
-    def table(self, case: Case) -> str:
+    def table(self, case: SurveyCase) -> str:
         """One of the tables of a case by name, and how many more there are."""
         name = self.authority.ref(case.tables[0]).full_name
         return name if len(case.tables) == 1 else f"{name} and {len(case.tables) - 1} more"

@@ -2,25 +2,25 @@
 
 from collections.abc import Iterator
 
-from headgate.decide.foresight import people
-from headgate.decide.lint.survey import Finding, Survey
-from headgate.decide.people import person
+from headgate.decide.changes.foresight import people
+from headgate.decide.lint.survey import LintFinding, Survey
+from headgate.decide.policies.people import person
 
 
-def check(survey: Survey) -> Iterator[Finding]:
+def check(survey: Survey) -> Iterator[LintFinding]:
     everyone = people_of(survey)
     for policy in survey.policies:
         audience = policy.parsed
         meant = [w for w in everyone if audience.to.has(w[0], w[1], w[2])]
         if not meant:
-            yield Finding(
+            yield LintFinding(
                 "to-nobody",
                 policy.name,
                 "is for nobody: to names no user, group or role that anyone is or has",
                 "check the names in to",
             )
         elif all(audience.except_.has(w[0], w[1], w[2]) for w in meant):
-            yield Finding(
+            yield LintFinding(
                 "to-nobody", policy.name, "binds nobody: everyone it is for is excepted", "narrow except"
             )
 

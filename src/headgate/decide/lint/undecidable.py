@@ -2,18 +2,18 @@
 
 from collections.abc import Iterator
 
-from headgate.decide.lens import said
-from headgate.decide.lint.survey import Finding, Survey, some
+from headgate.decide.lint.survey import LintFinding, Survey, some
+from headgate.decide.policies.lens import apply_clause
 
 
-def check(survey: Survey) -> Iterator[Finding]:
+def check(survey: Survey) -> Iterator[LintFinding]:
     for case in survey.cases:
         for _, clause in case.bound():
-            told = said(clause, case.request)
-            if told.deny is not None and clause.parsed.policy.effect != "deny":
-                yield Finding(
+            applied = apply_clause(clause, case.request)
+            if applied.deny is not None and clause.parsed.policy.effect != "deny":
+                yield LintFinding(
                     "undecidable",
                     clause.name,
-                    f"denies {some(case.names)} on {survey.table(case)}: {told.deny}",
+                    f"denies {some(case.names)} on {survey.table(case)}: {applied.deny}",
                     "say what then, e.g. coalesce(principal.x, '…'), or set what is missing",
                 )

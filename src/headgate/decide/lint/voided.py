@@ -5,21 +5,21 @@ Whom a policy binds cannot lift it for themselves; whom it does not bind can lif
 
 from collections.abc import Iterator
 
-from headgate.decide.clauses import Clause
-from headgate.decide.lint.survey import Case, Finding, Survey, some
+from headgate.decide.lint.survey import LintFinding, Survey, SurveyCase, some
 from headgate.decide.operations import Op
+from headgate.decide.policies.clauses import Clause
 from headgate.decide.verdict import allowed
 from headgate.model.objects import ObjectType
 
 
-def check(survey: Survey) -> Iterator[Finding]:
+def check(survey: Survey) -> Iterator[LintFinding]:
     for case in survey.cases:
         bound = {clause.id for _, clause in case.bound()}
         for clause in case.rules.clauses:
             for tag in sorted(clause.parsed.tags) if clause.id not in bound else ():
                 able = _able(survey, case, clause, tag)
                 if able:
-                    yield Finding(
+                    yield LintFinding(
                         "voided",
                         clause.name,
                         f"binds others on {survey.table(case)} through tag '{tag}', which {some(able)} may take away",
@@ -27,7 +27,7 @@ def check(survey: Survey) -> Iterator[Finding]:
                     )
 
 
-def _able(survey: Survey, case: Case, clause: Clause, tag: str) -> list[str]:
+def _able(survey: Survey, case: SurveyCase, clause: Clause, tag: str) -> list[str]:
     """Those of a case who may take a tag off the table, but not change the policy."""
     authority, table = survey.authority, case.tables[0]
     node = authority.child(survey.metalake.id, ObjectType.TAG, tag)

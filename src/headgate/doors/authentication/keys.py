@@ -13,7 +13,7 @@ import structlog
 
 from headgate.doors.authentication.simple import is_loopback
 from headgate.model.errors import Unauthenticated, Unavailable
-from headgate.settings import Oidc
+from headgate.settings.file import Oidc
 
 FRESH: Final = 600.0
 """Seconds after which keys are fetched anew, so that one the issuer withdrew is forgotten."""

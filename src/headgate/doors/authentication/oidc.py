@@ -12,7 +12,7 @@ import jwt
 from headgate.doors.authentication.keys import IssuerKeys
 from headgate.doors.authentication.schemes import Proven, checked_user
 from headgate.model.errors import Unauthenticated
-from headgate.settings import Oidc
+from headgate.settings.file import Oidc
 
 MAX_TOKEN: Final = 16 * 1024
 MAX_GROUPS: Final = 2000

@@ -1,7 +1,7 @@
 """Headgate's own tokens, `hg_<id>_<secret>`: looked up in the store for every request, so a revoked one is dead at once."""
 
 from headgate.doors.authentication.schemes import Proven
-from headgate.steward.tokens import PREFIX, Tokens
+from headgate.steward.access.tokens import PREFIX, Tokens
 
 
 class OwnTokenScheme:

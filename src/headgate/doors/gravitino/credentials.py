@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from headgate.decide import Op
 from headgate.doors.gravitino import wire
-from headgate.doors.routing import Answer, Call, Routes
+from headgate.doors.routing import Answer, DoorCall, Routes
 from headgate.model.objects import ObjectType
 from headgate.vending import StorageCredential
 from headgate.vending.providers import S3_TOKEN
@@ -36,7 +36,7 @@ def shown(credential: StorageCredential) -> dict[str, Any]:
 
 
 @routes.on("GET", "/objects/{type}/{fullName}/credentials", _STORED, wire.named_object)
-def get_credentials(call: Call) -> Any:
+def get_credentials(call: DoorCall) -> Any:
     """Credentials for an object's storage, scoped to what the caller may touch of it; none without providers."""
     given = call.steward.credentials.of(call.permit).credentials
     # Those of several buckets are one session: Gravitino's clients take the first of a type for all.

@@ -3,29 +3,20 @@
 import re
 from typing import Final
 
-from headgate.doors.gravitino import (
+from headgate.doors.gravitino import credentials, elsewhere, errors, info, policies, tags
+from headgate.doors.gravitino.access import groups, owners, permissions, roles, users
+from headgate.doors.gravitino.metadata import (
     catalogs,
-    credentials,
-    elsewhere,
-    errors,
     filesets,
     functions,
-    groups,
-    info,
     jobs,
     metalakes,
     models,
-    owners,
     partitions,
-    permissions,
-    policies,
-    roles,
     schemas,
     statistics,
     tables,
-    tags,
     topics,
-    users,
     views,
 )
 from headgate.doors.routing import Answer, Route

@@ -5,7 +5,7 @@ A path of its own for each says so, instead of leaving clients with a path that 
 
 from typing import Any, Final
 
-from headgate.doors.routing import Call, Handler, Open, Routes
+from headgate.doors.routing import DoorCall, Handler, Open, Routes
 from headgate.model.errors import Unsupported
 
 routes = Routes("/api")
@@ -17,7 +17,7 @@ _LINEAGE: Final = (
 
 
 def _refusal(what: str, hint: str, summary: str) -> Handler:
-    def refuse(call: Call) -> Any:
+    def refuse(call: DoorCall) -> Any:
         raise Unsupported(what, hint=hint)
 
     refuse.__doc__ = summary

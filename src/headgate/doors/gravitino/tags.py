@@ -7,12 +7,12 @@ import msgspec
 from headgate.decide import Op
 from headgate.decide.operations import LOADS
 from headgate.doors.gravitino import wire
-from headgate.doors.routing import Answer, Call, Routes
+from headgate.doors.routing import Answer, DoorCall, Routes
 from headgate.model.errors import IllegalArgument
 from headgate.model.objects import ObjectType
-from headgate.steward.labels import Assign, Assigned
+from headgate.model.records import ObjectRecord
+from headgate.steward.policies.labels import Assign, Assigned
 from headgate.steward.updates import checked_properties
-from headgate.store.records import ObjectRecord
 
 routes = Routes("/api/metalakes/{metalake}")
 
@@ -23,14 +23,14 @@ _OBJECT: Final = ("/objects/{type}/{fullName}/tags", "/tags/{type}/{fullName}")
 _tag = wire.beside(ObjectType.TAG)
 
 
-class Create(msgspec.Struct, frozen=True):
+class CreateTag(msgspec.Struct, frozen=True):
     name: str
     comment: str | None = None
     properties: dict[str, str] | None = None
     allowedValues: list[str] | None = None  # noqa: N815
 
 
-class Alter(msgspec.Struct, frozen=True):
+class AlterTag(msgspec.Struct, frozen=True):
     updates: list[wire.Rename | wire.UpdateComment | wire.SetProperty | wire.RemoveProperty]
 
 
@@ -39,7 +39,7 @@ class Value(msgspec.Struct, frozen=True):
     value: str | None = None
 
 
-class Associate(msgspec.Struct, frozen=True):
+class AssociateTags(msgspec.Struct, frozen=True):
     tagsToAdd: list[str | Value] | None = None  # noqa: N815
     tagsToRemove: list[str | Value] | None = None  # noqa: N815
 
@@ -63,7 +63,7 @@ def shown_on(found: Assigned) -> dict[str, Any]:
 
 
 @routes.on("GET", "/tags", Op.LIST_TAGS, wire.metalake, query=("details", *wire.PAGE))
-def list_tags(call: Call) -> Any:
+def list_tags(call: DoorCall) -> Any:
     """List the tags that the caller may apply."""
     if not call.flag("details"):
         nodes, token = wire.page(call, call.steward.tags.nodes(call.permit), lambda node: node.name)
@@ -72,10 +72,10 @@ def list_tags(call: Call) -> Any:
     return wire.ok(tags=[shown(record) for record in found], nextPageToken=token)
 
 
-@routes.on("POST", "/tags", Op.CREATE_TAG, wire.metalake, body=Create)
-def create_tag(call: Call) -> Any:
+@routes.on("POST", "/tags", Op.CREATE_TAG, wire.metalake, body=CreateTag)
+def create_tag(call: DoorCall) -> Any:
     """Create a tag, with the values it may have if these are governed."""
-    body: Create = call.body
+    body: CreateTag = call.body
     values = body.allowedValues
     if values is not None and not all(value.strip() for value in values):
         raise IllegalArgument("allowedValues cannot contain empty values")
@@ -87,32 +87,32 @@ def create_tag(call: Call) -> Any:
 
 
 @routes.on("GET", "/tags/{tag}", Op.LOAD_TAG, _tag)
-def load_tag(call: Call) -> Any:
+def load_tag(call: DoorCall) -> Any:
     """Load a tag."""
     return wire.ok(tag=shown(call.steward.tags.load(call.permit)))
 
 
-@routes.on("PUT", "/tags/{tag}", Op.ALTER_TAG, _tag, body=Alter)
-def alter_tag(call: Call) -> Any:
+@routes.on("PUT", "/tags/{tag}", Op.ALTER_TAG, _tag, body=AlterTag)
+def alter_tag(call: DoorCall) -> Any:
     """Rename a tag, change its comment or its properties."""
     return wire.ok(tag=shown(call.steward.tags.alter(call.permit, wire.updates(call.body.updates))))
 
 
 @routes.on("DELETE", "/tags/{tag}", Op.DROP_TAG, _tag, absent=wire.ok(dropped=False))
-def drop_tag(call: Call) -> Any:
+def drop_tag(call: DoorCall) -> Any:
     """Drop a tag and take it off everything."""
     call.steward.tags.drop(call.permit)
     return wire.ok(dropped=True)
 
 
 @routes.on("GET", "/tags/{tag}/objects", Op.LOAD_TAG, _tag, query=("value", *wire.PAGE))
-def list_tag_objects(call: Call) -> Any:
+def list_tag_objects(call: DoorCall) -> Any:
     """List what a tag is on, as far as the caller can see it."""
     places = call.steward.tags.places(call.permit, call.query.get("value"))
     return wire.metadata_objects(call, [place.ref for place in places])
 
 
-def list_object_tags(call: Call) -> Any:
+def list_object_tags(call: DoorCall) -> Any:
     """List the tags of an object, its own and inherited ones."""
     found, token = wire.page(call, call.steward.tags.of(call.permit), lambda assigned: assigned.label.name)
     if call.flag("details"):
@@ -120,15 +120,15 @@ def list_object_tags(call: Call) -> Any:
     return wire.ok(names=[assigned.label.name for assigned in found], nextPageToken=token)
 
 
-def get_object_tag(call: Call) -> Any:
+def get_object_tag(call: DoorCall) -> Any:
     """Load a tag of an object."""
     tag = call.ask(Op.APPLY_TAG, _tag(call))
     return wire.ok(tag=shown_on(call.steward.tags.one_of(call.permit, tag)))
 
 
-def associate_tags(call: Call) -> Any:
+def associate_tags(call: DoorCall) -> Any:
     """Put tags on an object and take others off, all or none."""
-    body: Associate = call.body
+    body: AssociateTags = call.body
     if body.tagsToAdd is None and body.tagsToRemove is None:
         raise IllegalArgument("tagsToAdd and tagsToRemove cannot both be null")
     held = call.steward.tags.assign(
@@ -139,7 +139,7 @@ def associate_tags(call: Call) -> Any:
     return Answer(answer, media=V2) if second else answer
 
 
-def _assigned(call: Call, items: list[str | Value] | None) -> list[Assign]:
+def _assigned(call: DoorCall, items: list[str | Value] | None) -> list[Assign]:
     values = [Value(item) if isinstance(item, str) else item for item in items or []]
     if not all(value.name.strip() for value in values):
         raise IllegalArgument("tagsToAdd and tagsToRemove must not contain empty tag names")
@@ -149,5 +149,5 @@ def _assigned(call: Call, items: list[str | Value] | None) -> list[Assign]:
 
 for _path in _OBJECT:
     routes.on("GET", _path, LOADS, wire.named_object, query=("details", *wire.PAGE))(list_object_tags)
-    routes.on("POST", _path, LOADS, wire.named_object, body=Associate, versions=(1, 2))(associate_tags)
+    routes.on("POST", _path, LOADS, wire.named_object, body=AssociateTags, versions=(1, 2))(associate_tags)
     routes.on("GET", _path + "/{tag}", LOADS, wire.named_object)(get_object_tag)

@@ -7,7 +7,7 @@ import msgspec
 
 from headgate.decide import Node, Op
 from headgate.doors import paging
-from headgate.doors.routing import Call
+from headgate.doors.routing import DoorCall
 from headgate.model.errors import IllegalArgument, NotFound
 from headgate.model.objects import ObjectRef, ObjectType
 from headgate.model.principals import Audit
@@ -49,36 +49,36 @@ def identifier(ref: ObjectRef) -> dict[str, Any]:
 # -- which object a path names ----------------------------------------------------------------------------------
 
 
-def metalake(call: Call) -> ObjectRef:
+def metalake(call: DoorCall) -> ObjectRef:
     return ObjectRef(call.params["metalake"], ObjectType.METALAKE)
 
 
-def catalog(call: Call) -> ObjectRef:
+def catalog(call: DoorCall) -> ObjectRef:
     return ObjectRef(call.params["metalake"], ObjectType.CATALOG, (call.params["catalog"],))
 
 
-def schema(call: Call) -> ObjectRef:
+def schema(call: DoorCall) -> ObjectRef:
     return catalog(call).child(ObjectType.SCHEMA, call.params["schema"])
 
 
-def leaf(type: ObjectType) -> Callable[[Call], ObjectRef]:
+def leaf(type: ObjectType) -> Callable[[DoorCall], ObjectRef]:
     """The table, view, … of a path, under the parameter named like its type."""
     return lambda call: schema(call).child(type, call.params[type.value])
 
 
-def beside(type: ObjectType) -> Callable[[Call], ObjectRef]:
+def beside(type: ObjectType) -> Callable[[DoorCall], ObjectRef]:
     """The role, tag, policy, … of a path, directly in the metalake."""
     return lambda call: ObjectRef(call.params["metalake"], type, (call.params[type.value],))
 
 
-def named_object(call: Call) -> ObjectRef:
+def named_object(call: DoorCall) -> ObjectRef:
     """The object of a path such as ``…/objects/{type}/{fullName}/…``."""
     return ObjectRef.parse(
         call.params["metalake"], ObjectType.parse(call.params["type"]), call.params["fullName"]
     )
 
 
-def label(call: Call, op: Op, type: ObjectType, name: str) -> Permit | None:
+def label(call: DoorCall, op: Op, type: ObjectType, name: str) -> Permit | None:
     """The permit to put a tag or policy somewhere; None for one that is not there, which Gravitino passes over.
 
     Only who may apply every tag or policy of the metalake comes to know that there is none of this name.
@@ -94,7 +94,7 @@ def label(call: Call, op: Op, type: ObjectType, name: str) -> Permit | None:
 # -- lists ------------------------------------------------------------------------------------------------------
 
 
-def page(call: Call, items: Sequence[T], key: Callable[[T], str]) -> tuple[list[T], str | None]:
+def page(call: DoorCall, items: Sequence[T], key: Callable[[T], str]) -> tuple[list[T], str | None]:
     """The part of a list that the caller asked for, and the token of the next part.
 
     `items` are sorted by `key`.
@@ -103,7 +103,7 @@ def page(call: Call, items: Sequence[T], key: Callable[[T], str]) -> tuple[list[
     return (list(items), None) if text is None else paging.page(items, key, text, call.query.get("pageToken"))
 
 
-def identifiers(call: Call, nodes: Sequence[Node]) -> dict[str, Any]:
+def identifiers(call: DoorCall, nodes: Sequence[Node]) -> dict[str, Any]:
     """A page of the objects in the object of the call's permit, each by its name."""
     found, token = page(call, nodes, lambda node: node.name)
     above = call.permit.ref
@@ -112,7 +112,7 @@ def identifiers(call: Call, nodes: Sequence[Node]) -> dict[str, Any]:
     )
 
 
-def metadata_objects(call: Call, refs: list[ObjectRef]) -> dict[str, Any]:
+def metadata_objects(call: DoorCall, refs: list[ObjectRef]) -> dict[str, Any]:
     """A page of objects of any type, each by type and full name."""
     found, token = page(call, sorted(refs, key=_place), _place)
     return ok(

@@ -4,17 +4,16 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from headgate.decide import Op
-from headgate.doors.routing import Call, Routes
+from headgate.doors.routing import DoorCall, Routes
 from headgate.model.errors import IllegalArgument
 from headgate.model.objects import ObjectRef, ObjectType
-from headgate.store.database import stored_time
 
 routes = Routes("/api/headgate")
 
 MOST: Final = 1000
 
 
-def metalake_of(call: Call) -> ObjectRef:
+def metalake_of(call: DoorCall) -> ObjectRef:
     """The metalake that the query names."""
     name = call.query.get("metalake")
     if not name:
@@ -29,7 +28,7 @@ def metalake_of(call: Call) -> ObjectRef:
     metalake_of,
     query=("metalake", "user", "action", "object", "allowed", "since", "after", "limit"),
 )
-def read_audit(call: Call) -> Any:
+def read_audit(call: DoorCall) -> Any:
     """Read what was asked and answered, oldest first: the latest events, or with `after` those that follow an id."""
     query = call.query
     events = call.steward.questions.audit(
@@ -45,7 +44,7 @@ def read_audit(call: Call) -> Any:
     return {"code": 0, "events": events}
 
 
-def _number(call: Call, name: str, least: int, most: int) -> int | None:
+def _number(call: DoorCall, name: str, least: int, most: int) -> int | None:
     text = call.query.get(name)
     if text is None:
         return None
@@ -54,13 +53,13 @@ def _number(call: Call, name: str, least: int, most: int) -> int | None:
     return int(text)
 
 
-def time_of(call: Call, name: str) -> str | None:
-    """A time as the store writes it; without an offset it is UTC."""
+def time_of(call: DoorCall, name: str) -> datetime | None:
+    """A time of the query; without an offset it is UTC."""
     text = call.query.get(name)
     if text is None:
         return None
     try:
         time = datetime.fromisoformat(text)
-        return stored_time(time if time.tzinfo else time.replace(tzinfo=UTC))
+        return (time if time.tzinfo else time.replace(tzinfo=UTC)).astimezone(UTC)
     except (ValueError, OverflowError):
         raise IllegalArgument(f"'{name}' must be a time such as 2026-01-31T12:00:00Z") from None

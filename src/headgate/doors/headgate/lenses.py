@@ -6,10 +6,10 @@ import msgspec
 
 from headgate.decide import Op
 from headgate.doors.headgate.audit import metalake_of
-from headgate.doors.routing import Call, Routes
+from headgate.doors.routing import DoorCall, Routes
 from headgate.model.errors import IllegalArgument
 from headgate.model.objects import ObjectRef, ObjectType
-from headgate.steward.lens_care import ViewStatus
+from headgate.steward.reads.copies.care import ViewStatus
 
 routes = Routes("/api/headgate/lenses")
 
@@ -24,7 +24,7 @@ class Collect(msgspec.Struct, frozen=True):
     dryRun: bool = False  # noqa: N815
 
 
-def _table(call: Call) -> ObjectRef:
+def _table(call: DoorCall) -> ObjectRef:
     name = call.query.get("table")
     if not name:
         raise IllegalArgument("'table' says which table is meant", hint="add &table=catalog.schema.table")
@@ -38,19 +38,19 @@ def _shown(status: ViewStatus) -> dict[str, Any]:
 
 
 @routes.on("GET", "", Op.MANAGE_LENSES, metalake_of, query=("metalake",))
-def list_views(call: Call) -> Any:
+def list_views(call: DoorCall) -> Any:
     """How far the restricted views of all tables are."""
     return {"code": 0, "views": [_shown(one) for one in call.steward.care.status(call.permit)]}
 
 
 @routes.on("GET", "/mine", Op.LOAD_TABLE, _table, query=("metalake", "table"))
-def my_view(call: Call) -> Any:
+def my_view(call: DoorCall) -> Any:
     """Whether the caller's own view of a table is ready."""
     return {"code": 0, "views": call.steward.care.mine(call.permit)}
 
 
 @routes.on("POST", "/warm", Op.MANAGE_LENSES, metalake_of, body=Warm, query=("metalake",))
-def warm(call: Call) -> Any:
+def warm(call: DoorCall) -> Any:
     """Have copies made before anybody waits for them."""
     body: Warm = call.body
     tables = [ObjectRef.parse(call.permit.ref.metalake, ObjectType.TABLE, name) for name in body.tables]
@@ -58,7 +58,7 @@ def warm(call: Call) -> Any:
 
 
 @routes.on("POST", "/gc", Op.MANAGE_LENSES, metalake_of, body=Collect, query=("metalake",))
-def collect(call: Call) -> Any:
+def collect(call: DoorCall) -> Any:
     """Clear away what nobody can use any more."""
     body: Collect = call.body
     if not 0 <= body.unusedDays <= 36_500:

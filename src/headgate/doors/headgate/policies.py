@@ -6,16 +6,16 @@ from typing import Any, Final
 import msgspec
 
 from headgate.decide import Op
-from headgate.decide.foresight import Circumstances
+from headgate.decide.changes.foresight import ComparedCircumstances
 from headgate.doors.gravitino import wire
 from headgate.doors.headgate.audit import metalake_of
-from headgate.doors.routing import Call, Open, Routes, at_least
-from headgate.language.export import dump
+from headgate.doors.routing import DoorCall, Open, Routes, at_least
+from headgate.language.policies.export import dump
 from headgate.model.errors import IllegalArgument
 from headgate.model.objects import ObjectRef, ObjectType
 from headgate.model.principals import ActiveRoles
-from headgate.steward.governance import Edit, Files
-from headgate.steward.outlook import Asked
+from headgate.steward.policies.authoring import Edit, PolicyFiles
+from headgate.steward.policies.inspection import LensQuestion
 
 routes = Routes("/api/headgate")
 
@@ -29,7 +29,7 @@ class File(msgspec.Struct, frozen=True):
     text: str
 
 
-class Documents(msgspec.Struct, frozen=True):
+class PolicyDocuments(msgspec.Struct, frozen=True):
     """Policy documents; with `whole`, policies that they do not hold go."""
 
     files: list[File]
@@ -51,16 +51,16 @@ class AskedLens(msgspec.Struct, frozen=True):
     engine: str | None = None
     address: str | None = None
     at: dt.datetime | None = None
-    policies: Documents | None = None
+    policies: PolicyDocuments | None = None
 
 
 @routes.on("POST", "/lens", Open.AUTHENTICATED, body=AskedLens)
-def explain_lens(call: Call) -> Any:
-    """Say what someone sees of a table and why; for those who may ask about others."""
+def explain_lens(call: DoorCall) -> Any:
+    """Say what someone sees of a table and why; of others to those who may ask about them, of oneself to anybody."""
     body: AskedLens = call.body
     if body.at is not None and body.at.tzinfo is None:
         raise IllegalArgument("'at' must be a time with an offset, such as 2026-01-31T12:00:00Z")
-    asked = Asked(
+    asked = LensQuestion(
         ObjectRef.parse(body.metalake, ObjectType.TABLE, body.table),
         body.user,
         frozenset(body.groups),
@@ -71,7 +71,7 @@ def explain_lens(call: Call) -> Any:
         body.at,
     )
     files = None if body.policies is None else _files(body.policies)
-    told = call.steward.outlook.explain(call.caller, asked, files, at_least=at_least(call.headers))
+    told = call.steward.inspection.explain(call.caller, asked, files, at_least=at_least(call.headers))
     return {
         "code": 0,
         "mayLoad": told.may_load,
@@ -80,10 +80,10 @@ def explain_lens(call: Call) -> Any:
     }
 
 
-@routes.on("POST", "/policies/plan", Op.ASK, metalake_of, body=Documents, query=("metalake",))
-def plan_policies(call: Call) -> Any:
+@routes.on("POST", "/policies/plan", Op.ASK, metalake_of, body=PolicyDocuments, query=("metalake",))
+def plan_policies(call: DoorCall) -> Any:
     """Say what documents would change: which policies, and whose lens on which table from what to what."""
-    plan = call.steward.outlook.plan(call.permit, _files(call.body), _circumstances(call.body))
+    plan = call.steward.inspection.plan(call.permit, _files(call.body), _circumstances(call.body))
     return {
         "code": 0,
         "changes": [_edit(edit) for edit in plan.edits],
@@ -94,27 +94,29 @@ def plan_policies(call: Call) -> Any:
     }
 
 
-@routes.on("POST", "/policies/apply", Op.LOAD_METALAKE, metalake_of, body=Documents, query=("metalake",))
-def apply_policies(call: Call) -> Any:
+@routes.on(
+    "POST", "/policies/apply", Op.LOAD_METALAKE, metalake_of, body=PolicyDocuments, query=("metalake",)
+)
+def apply_policies(call: DoorCall) -> Any:
     """Make the policies those of the documents, all or nothing; each change takes the right to make it."""
-    edits = call.steward.governance.apply(
+    edits = call.steward.authoring.apply(
         call.caller, call.permit.ref, _files(call.body), at_least=at_least(call.headers)
     )
     return {"code": 0, "changes": [_edit(edit) for edit in edits]}
 
 
 @routes.on("GET", "/policies/export", Op.ASK, metalake_of, query=("metalake",))
-def export_policies(call: Call) -> Any:
+def export_policies(call: DoorCall) -> Any:
     """All policies as documents in their one normal form."""
-    return {"code": 0, "text": call.steward.outlook.export(call.permit)}
+    return {"code": 0, "text": call.steward.inspection.export(call.permit)}
 
 
-@routes.on("POST", "/policies/lint", Op.ASK, metalake_of, body=Documents, query=("metalake",))
-def lint_policies(call: Call) -> Any:
+@routes.on("POST", "/policies/lint", Op.ASK, metalake_of, body=PolicyDocuments, query=("metalake",))
+def lint_policies(call: DoorCall) -> Any:
     """Say what is odd about the policies that are there, or would be with the documents."""
-    body: Documents = call.body
+    body: PolicyDocuments = call.body
     files = _files(body) if body.files else None
-    return {"code": 0, "findings": call.steward.outlook.lint(call.permit, files, _circumstances(body))}
+    return {"code": 0, "findings": call.steward.inspection.lint(call.permit, files, _circumstances(body))}
 
 
 @routes.on(
@@ -123,19 +125,19 @@ def lint_policies(call: Call) -> Any:
     Op.LOAD_POLICY,
     wire.beside(ObjectType.POLICY),
 )
-def policy_history(call: Call) -> Any:
+def policy_history(call: DoorCall) -> Any:
     """All that a policy ever said, and who made it so."""
-    return {"code": 0, "history": call.steward.governance.history(call.permit)}
+    return {"code": 0, "history": call.steward.authoring.history(call.permit)}
 
 
-def _files(body: Documents) -> Files:
+def _files(body: PolicyDocuments) -> PolicyFiles:
     if len(body.files) > MAX_FILES:
         raise IllegalArgument(f"{len(body.files)} files were sent", hint=f"send at most {MAX_FILES}")
-    return Files(tuple((file.file, file.text) for file in body.files), body.whole)
+    return PolicyFiles(tuple((file.file, file.text) for file in body.files), body.whole)
 
 
-def _circumstances(body: Documents) -> Circumstances:
-    return Circumstances(dt.datetime.now(dt.UTC), body.purpose, body.engine, body.address)
+def _circumstances(body: PolicyDocuments) -> ComparedCircumstances:
+    return ComparedCircumstances(dt.datetime.now(dt.UTC), body.purpose, body.engine, body.address)
 
 
 def _edit(edit: Edit) -> dict[str, Any]:

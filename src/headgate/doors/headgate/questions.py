@@ -4,17 +4,17 @@ from typing import Any
 
 import msgspec
 
-from headgate.doors.routing import Call, Open, Routes, at_least
+from headgate.doors.routing import DoorCall, Open, Routes, at_least
 from headgate.model.errors import IllegalArgument
 from headgate.model.objects import ObjectRef, ObjectType
 from headgate.model.privileges import Privilege
-from headgate.steward.findings import Finding
-from headgate.steward.questions import Question, asked_operation
+from headgate.steward.access.questions import Question, asked_operation
+from headgate.steward.findings import OperationFinding
 
 routes = Routes("/api/headgate")
 
 
-class Asked(msgspec.Struct, frozen=True):
+class AskedQuestion(msgspec.Struct, frozen=True):
     """A question: an operation or a privilege, on an object, for the caller or somebody else."""
 
     metalake: str
@@ -26,32 +26,32 @@ class Asked(msgspec.Struct, frozen=True):
     groups: list[str] | None = None
 
 
-@routes.on("POST", "/check", Open.AUTHENTICATED, body=Asked | list[Asked])
-def check(call: Call) -> Any:
+@routes.on("POST", "/check", Open.AUTHENTICATED, body=AskedQuestion | list[AskedQuestion])
+def check(call: DoorCall) -> Any:
     """Say whether someone may do something; about oneself anyone may ask."""
     questions = _questions(call.body)
     found = call.steward.questions.check(call.caller, questions, at_least(call.headers))
     verdicts = [_verdict(finding) for finding in found]
-    if isinstance(call.body, Asked):
+    if isinstance(call.body, AskedQuestion):
         return {"code": 0, "verdict": verdicts[0]}
     return {"code": 0, "verdicts": verdicts}
 
 
-@routes.on("POST", "/explain", Open.AUTHENTICATED, body=Asked | list[Asked])
-def explain(call: Call) -> Any:
+@routes.on("POST", "/explain", Open.AUTHENTICATED, body=AskedQuestion | list[AskedQuestion])
+def explain(call: DoorCall) -> Any:
     """Say why someone may or may not do something: the role, grant, level or owner, or the privilege missing."""
     questions = _questions(call.body)
     found = call.steward.questions.explain(call.caller, questions, at_least(call.headers))
-    if isinstance(call.body, Asked):
+    if isinstance(call.body, AskedQuestion):
         return {"code": 0, "explanation": found[0]}
     return {"code": 0, "explanations": found}
 
 
-def _questions(body: Asked | list[Asked]) -> list[Question]:
-    return [_question(asked) for asked in ([body] if isinstance(body, Asked) else body)]
+def _questions(body: AskedQuestion | list[AskedQuestion]) -> list[Question]:
+    return [_question(asked) for asked in ([body] if isinstance(body, AskedQuestion) else body)]
 
 
-def _question(asked: Asked) -> Question:
+def _question(asked: AskedQuestion) -> Question:
     ref = ObjectRef.parse(asked.metalake, ObjectType.parse(asked.type), asked.fullName)
     if (asked.operation is None) == (asked.privilege is None):
         raise IllegalArgument("a question asks for an operation or for a privilege", hint="name one of them")
@@ -60,7 +60,7 @@ def _question(asked: Asked) -> Question:
     return Question(ref, asks, asked.user, groups)
 
 
-def _verdict(finding: Finding) -> dict[str, Any]:
+def _verdict(finding: OperationFinding) -> dict[str, Any]:
     asked = "privilege" if isinstance(finding.op, Privilege) else "operation"
     return {
         "allowed": finding.allowed,

@@ -6,20 +6,20 @@ import msgspec
 
 from headgate.decide import Op
 from headgate.doors.gravitino import wire
-from headgate.doors.routing import Call, Open, Routes
+from headgate.doors.routing import DoorCall, Open, Routes
 from headgate.model.errors import IllegalArgument
 from headgate.model.objects import ObjectRef
+from headgate.steward.access.tokens import SERVER
 from headgate.steward.syncs import Source
-from headgate.steward.tokens import SERVER
-from headgate.sync.facts import Fact
-from headgate.sync.losses import Loss
-from headgate.sync.merge import Prefer
-from headgate.sync.names import PrincipalMap
-from headgate.sync.plan import Plan
-from headgate.sync.results import Change, Mode, SyncResult
-from headgate.sync.snapshot import PolicySnapshot
-from headgate.sync.translate import Options
-from headgate.sync.words import clashing, said, shifted, shown
+from headgate.sync.comparing.merge import Prefer
+from headgate.sync.pushing.plan import PushPlan
+from headgate.sync.pushing.results import Change, Mode, SyncResult
+from headgate.sync.rendering import render_clash, render_difference, render_fact, render_shifts
+from headgate.sync.snapshots.facts import Fact
+from headgate.sync.snapshots.names import PrincipalMap
+from headgate.sync.snapshots.snapshot import PolicySnapshot
+from headgate.sync.translating.losses import Loss
+from headgate.sync.translating.options import Options
 
 routes = Routes("/api/headgate/sync")
 
@@ -68,7 +68,7 @@ class Push(Pair, frozen=True):
         return Options(self.owners, self.grantOption, self.createPrincipals, self.tags)
 
 
-class InStep(Push, frozen=True):
+class KeepInStep(Push, frozen=True):
     prefer: Prefer = Prefer.NEITHER
 
 
@@ -81,35 +81,35 @@ class Undo(msgspec.Struct, frozen=True):
     push: int | None = None
 
 
-def _server(_call: Call) -> ObjectRef:
+def _server(_call: DoorCall) -> ObjectRef:
     return SERVER
 
 
 @routes.on("GET", "/connections", Op.SYNC_SYSTEMS, _server)
-def list_connections(call: Call) -> Any:
+def list_connections(call: DoorCall) -> Any:
     """List the systems that are configured, without their addresses."""
     found = call.steward.syncs.listed(call.permit)
-    shown = [{"name": name, "kind": at.kind, "metalakes": at.metalakes} for name, at in found]
-    return wire.ok(connections=shown)
+    render_difference = [{"name": name, "kind": at.kind, "metalakes": at.metalakes} for name, at in found]
+    return wire.ok(connections=render_difference)
 
 
 @routes.on("POST", "/fetch", Open.AUTHENTICATED, body=Fetch)
-def fetch(call: Call) -> Any:
+def fetch(call: DoorCall) -> Any:
     """Read the policies of a system as a canonical snapshot, and keep it."""
     snapshot = call.steward.syncs.fetch(call.caller, call.body.source)
     return wire.ok(snapshot=msgspec.Raw(snapshot.to_json()))
 
 
 @routes.on("POST", "/diff", Open.AUTHENTICATED, body=Pair)
-def diff(call: Call) -> Any:
+def diff(call: DoorCall) -> Any:
     """Say what differs between two systems, and who would gain or lose what if the target became as the source."""
     body: Pair = call.body
     found = call.steward.syncs.compare(call.caller, body.origin, body.target, body.map)
-    return wire.ok(difference=shown(found))
+    return wire.ok(difference=render_difference(found))
 
 
 @routes.on("POST", "/plan", Open.AUTHENTICATED, body=Push)
-def plan(call: Call) -> Any:
+def plan(call: DoorCall) -> Any:
     """Say what a push would do, without doing any of it."""
     body: Push = call.body
     source, found = call.steward.syncs.plan(
@@ -119,7 +119,7 @@ def plan(call: Call) -> Any:
 
 
 @routes.on("POST", "/push", Open.AUTHENTICATED, body=Push)
-def push(call: Call) -> Any:
+def push(call: DoorCall) -> Any:
     """Push the policies of one system to another."""
     body: Push = call.body
     done = call.steward.syncs.push(
@@ -129,33 +129,33 @@ def push(call: Call) -> Any:
 
 
 @routes.on("POST", "/resume", Open.AUTHENTICATED, body=Resume)
-def resume(call: Call) -> Any:
+def resume(call: DoorCall) -> Any:
     """Bring a push that died to its end."""
     return wire.ok(result=_result(call.steward.syncs.resume(call.caller, call.body.target)))
 
 
 @routes.on("POST", "/undo", Open.AUTHENTICATED, body=Undo)
-def undo(call: Call) -> Any:
+def undo(call: DoorCall) -> Any:
     """Take back the last push to a target."""
     body: Undo = call.body
     return wire.ok(result=_result(call.steward.syncs.undo(call.caller, body.target, body.push)))
 
 
-@routes.on("POST", "/in-step", Open.AUTHENTICATED, body=InStep)
-def in_step(call: Call) -> Any:
+@routes.on("POST", "/in-step", Open.AUTHENTICATED, body=KeepInStep)
+def in_step(call: DoorCall) -> Any:
     """Take to each of two systems what only the other changed since they were last in step."""
-    body: InStep = call.body
+    body: KeepInStep = call.body
     if body.source is None:
         raise IllegalArgument("only systems are kept in step", hint="name the source")
     done = call.steward.syncs.in_step(
         call.caller, body.source, body.target, body.map, body.prefer, body.options
     )
-    clashes = [clashing(clash) for clash in done.clashes]
+    clashes = [render_clash(clash) for clash in done.clashes]
     return wire.ok(source=_result(done.source), target=_result(done.target), clashes=clashes)
 
 
 @routes.on("GET", "/pushes", Open.AUTHENTICATED, query=("target",))
-def list_pushes(call: Call) -> Any:
+def list_pushes(call: DoorCall) -> Any:
     """List the latest pushes to a target, newest first, with how far each came."""
     target = call.query.get("target")
     if not target:
@@ -186,7 +186,7 @@ def list_pushes(call: Call) -> Any:
 
 
 def _facts(facts: tuple[Fact, ...]) -> list[str]:
-    return [said(fact) for fact in facts]
+    return [render_fact(fact) for fact in facts]
 
 
 def _losses(losses: tuple[Loss, ...]) -> list[str]:
@@ -195,10 +195,10 @@ def _losses(losses: tuple[Loss, ...]) -> list[str]:
 
 def _change(change: Change) -> dict[str, str]:
     verb = "remove" if change.after is None else "add" if change.before is None else "replace"
-    return {"change": verb, "what": said(change.fact)}
+    return {"change": verb, "what": render_fact(change.fact)}
 
 
-def _plan(target: str, source: PolicySnapshot, plan: Plan) -> dict[str, Any]:
+def _plan(target: str, source: PolicySnapshot, plan: PushPlan) -> dict[str, Any]:
     return {
         "target": target,
         "version": source.version_id,
@@ -206,11 +206,11 @@ def _plan(target: str, source: PolicySnapshot, plan: Plan) -> dict[str, Any]:
         "digest": plan.digest,
         "changes": [_change(change) for change in plan.changes],
         "already": len(plan.already),
-        "refused": [{"what": said(fact), "why": why} for fact, why in plan.refused],
+        "refused": [{"what": render_fact(fact), "why": why} for fact, why in plan.refused],
         "foreign": _facts(plan.foreign),
         "losses": _losses(plan.losses),
-        "gains": shifted(plan.gains),
-        "loses": shifted(plan.loses),
+        "gains": render_shifts(plan.gains),
+        "loses": render_shifts(plan.loses),
         "unlisted": plan.unlisted,
     }
 
@@ -225,8 +225,8 @@ def _result(result: SyncResult) -> dict[str, Any]:
             {**_change(item.change), "outcome": item.outcome, "detail": item.detail} for item in result.items
         ],
         "losses": _losses(result.losses),
-        "gains": shifted(result.gains),
-        "loses": shifted(result.loses),
+        "gains": render_shifts(result.gains),
+        "loses": render_shifts(result.loses),
         "unlisted": result.unlisted,
         "notes": list(result.notes),
     }

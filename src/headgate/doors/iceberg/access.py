@@ -7,11 +7,11 @@ from urllib.parse import quote
 from headgate.catalogs.interface import Document
 from headgate.decide import Op
 from headgate.doors.iceberg import wire
-from headgate.doors.routing import Answer, Call, Handler, Routes
+from headgate.doors.routing import Answer, DoorCall, Handler, Routes
 from headgate.model.errors import HeadgateError
 from headgate.model.objects import ObjectRef, ObjectType
-from headgate.steward.reads import Circumstances
-from headgate.steward.vending import OWN, Access
+from headgate.steward.reads.circumstances import Circumstances
+from headgate.steward.reads.vending import OWN, Access
 from headgate.vending import SignRequest
 
 Json = dict[str, Any]
@@ -22,7 +22,7 @@ table = wire.entry(ObjectType.TABLE)
 UNCACHED: Final = {"Cache-Control": "no-store"}
 
 
-def circumstances(call: Call) -> Circumstances:
+def circumstances(call: DoorCall) -> Circumstances:
     """What the request says of itself, for the audit."""
     return Circumstances(
         call.headers.get("x-iceberg-access-delegation"),
@@ -45,24 +45,24 @@ def config(access: Access, ref: ObjectRef) -> dict[str, str]:
     return known
 
 
-def told(access: Access, ref: ObjectRef) -> Json:
+def members(access: Access, ref: ObjectRef) -> Json:
     """The members of an answer that tell of the access that was given."""
-    members: Json = {}
+    found: Json = {}
     if access.credentials:
         more = config(access, ref)
-        members["storage-credentials"] = [
+        found["storage-credentials"] = [
             {"prefix": given.prefix, "config": {**more, **given.config}} for given in access.credentials
         ]
     if access.signs:
-        members["remote-signing-config"] = {"properties": {}, "headers": {}}
-    return members
+        found["remote-signing-config"] = {"properties": {}, "headers": {}}
+    return found
 
 
 def with_access(handler: Handler) -> Handler:
     """Add access to the files of a table that was made or staged, as the caller's permits of today give it."""
 
     @wraps(handler)
-    def added(call: Call) -> Answer:
+    def added(call: DoorCall) -> Answer:
         answer: Answer = handler(call)
         if answer.status != 200 or not circumstances(call).delegations:
             return answer
@@ -71,13 +71,13 @@ def with_access(handler: Handler) -> Handler:
         access = _made(call, ref, body)
         if not access:
             return answer
-        body = {**body, "config": {**body["config"], **config(access, ref)}, **told(access, ref)}
+        body = {**body, "config": {**body["config"], **config(access, ref)}, **members(access, ref)}
         return Answer(body, answer.status, {**answer.headers, **UNCACHED})
 
     return added
 
 
-def _made(call: Call, ref: ObjectRef, body: Json) -> Access:
+def _made(call: DoorCall, ref: ObjectRef, body: Json) -> Access:
     """Access to a table that was made or staged just now."""
     vending, said = call.steward.vending, circumstances(call)
     if getattr(call.body, "stage_create", False):
@@ -85,14 +85,15 @@ def _made(call: Call, ref: ObjectRef, body: Json) -> Access:
             return OWN
         return vending.staged_access(call.permit, Document(None, body["metadata"]), said)
     try:
-        return vending.access(call.ask(Op.LOAD_TABLE, ref), said)
+        permit = call.ask(Op.LOAD_TABLE, ref)
+        return vending.access(permit, said, call.steward.reads.of(permit))
     except HeadgateError:
         # The table is made, which is what was asked for; loading it will tell why there is no access.
         return OWN
 
 
 @routes.on("GET", "/credentials", Op.READ_TABLE, table, query=("planId", "referenced-by"))
-def credentials(call: Call) -> Any:
+def credentials(call: DoorCall) -> Any:
     """Credentials for the table's files, before those that a client has expire."""
     vending, said = call.steward.vending, circumstances(call)
     access = OWN
@@ -100,14 +101,14 @@ def credentials(call: Call) -> Any:
         found = call.steward.scans.poll(call.permit, plan, said)
         if found.status == "completed":
             asked = Circumstances("vended-credentials", said.referenced_by, said.client)
-            access = vending.plan_access(call.permit, asked, found.files)
+            access = vending.plan_access(call.permit, asked, found.files, found.read)
     if not access:
         access = vending.credentials(call.permit)
-    return Answer({"storage-credentials": [], **told(access, call.permit.ref)}, headers=UNCACHED)
+    return Answer({"storage-credentials": [], **members(access, call.permit.ref)}, headers=UNCACHED)
 
 
 @routes.on("POST", "/sign", Op.READ_TABLE, table, body=SignRequest)
-def sign(call: Call) -> Any:
+def sign(call: DoorCall) -> Any:
     """Sign a request to the table's storage, if the caller may make it."""
     signed = call.steward.vending.sign(call.permit, call.body)
     reused = "private" if signed.cacheable else "no-cache"

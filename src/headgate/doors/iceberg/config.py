@@ -5,7 +5,7 @@ from urllib.parse import unquote
 
 from headgate.decide import Op
 from headgate.doors.iceberg import wire
-from headgate.doors.routing import Call, Open, Routes
+from headgate.doors.routing import DoorCall, Open, Routes
 from headgate.model.errors import IllegalArgument
 from headgate.model.objects import ObjectRef, ObjectType, clip
 
@@ -16,7 +16,7 @@ ENDPOINTS: list[str] = []
 
 
 @routes.on("GET", "/config", Open.AUTHENTICATED, query=("warehouse",))
-def config(call: Call) -> Any:
+def config(call: DoorCall) -> Any:
     """The prefix of a warehouse, defaults and overrides for its clients, and the endpoints that are there."""
     catalog = _catalog(call)
     call.ask(Op.LOAD_CATALOG, catalog)
@@ -28,7 +28,7 @@ def config(call: Call) -> Any:
     }
 
 
-def _catalog(call: Call) -> ObjectRef:
+def _catalog(call: DoorCall) -> ObjectRef:
     """`metalake.catalog`, or just `catalog` for someone who is in one metalake."""
     warehouse = unquote(call.query.get("warehouse", "")).strip("/")
     if not warehouse:

@@ -7,7 +7,7 @@ from headgate.decide.verdict import allowed
 from headgate.doors.routing import Answer
 from headgate.model import errors as e
 from headgate.model.objects import SCHEMA_SEPARATOR, ObjectRef, ObjectType, clip
-from headgate.steward.findings import Finding, Refused
+from headgate.steward.findings import OperationFinding, Refused
 
 
 class Unprocessable(e.HeadgateError):
@@ -71,7 +71,7 @@ def error(error: e.HeadgateError) -> Answer:
     return Answer(body(_message(error), type, status), status, headers)
 
 
-def _unknowable(finding: Finding) -> bool:
+def _unknowable(finding: OperationFinding) -> bool:
     """Whether a table or view that was refused must not be known to exist: no list would show it to the caller."""
     lists = _LISTS.get(finding.ref.type)
     if lists is None:

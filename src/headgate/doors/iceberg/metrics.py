@@ -6,7 +6,7 @@ import msgspec
 
 from headgate.decide import Op
 from headgate.doors.iceberg.access import table
-from headgate.doors.routing import Answer, Call, Routes
+from headgate.doors.routing import Answer, DoorCall, Routes
 
 routes = Routes("/iceberg/v1/{prefix}/namespaces/{namespace}/tables/{table}")
 
@@ -25,10 +25,10 @@ class Report(msgspec.Struct, frozen=True, rename="kebab"):
 
 
 @routes.on("POST", "/metrics", Op.LOAD_TABLE, table, body=Report)
-def report_metrics(call: Call) -> Any:
+def report_metrics(call: DoorCall) -> Any:
     """Keep what an engine reports about a scan or commit."""
     body: Report = call.body
-    call.steward.iceberg.reported(
+    call.steward.documents.reported(
         call.permit,
         body.report_type,
         {

@@ -8,16 +8,16 @@ from headgate.decide import Op
 from headgate.doors.iceberg import wire
 from headgate.doors.iceberg.errors import Unprocessable
 from headgate.doors.iceberg.once import done_before, once, permitted
-from headgate.doors.routing import Answer, Call, Routes, read_body
+from headgate.doors.routing import Answer, DoorCall, Routes, read_body
 from headgate.model.objects import ObjectRef, ObjectType
-from headgate.steward.schemas import parent_of
+from headgate.model.records import ObjectRecord
+from headgate.steward.metadata.schemas import parent_of
 from headgate.steward.updates import Updates, checked_properties
-from headgate.store.records import ObjectRecord
 
 routes = Routes("/iceberg/v1/{prefix}/namespaces")
 
 
-class Create(msgspec.Struct, frozen=True):
+class CreateNamespace(msgspec.Struct, frozen=True):
     namespace: list[str]
     properties: dict[str, str] | None = None
 
@@ -32,14 +32,14 @@ def _properties(record: ObjectRecord) -> dict[str, str]:
     return {**record.properties, **comment}
 
 
-def _holder(call: Call) -> ObjectRef:
+def _holder(call: DoorCall) -> ObjectRef:
     """What will hold the new namespace; its name is in the body, which is read before the permit is asked for."""
-    body = read_body(call.raw, Create)
+    body = read_body(call.raw, CreateNamespace)
     return parent_of(wire.catalog(call), wire.schema_name(body.namespace))
 
 
 @routes.on("GET", "", Op.LIST_SCHEMAS, wire.catalog, query=("parent", "pageToken", "pageSize"))
-def list_namespaces(call: Call) -> Any:
+def list_namespaces(call: DoorCall) -> Any:
     """List the namespaces directly in the catalog, or in a parent."""
     parent = None
     if call.query.get("parent"):
@@ -53,18 +53,18 @@ def _shown(record: ObjectRecord) -> dict[str, Any]:
     return {"namespace": wire.levels(record.name), "properties": _properties(record)}
 
 
-def _made_again(call: Call, done: bool) -> Any:
+def _made_again(call: DoorCall, done: bool) -> Any:
     if not done:
         return None
     ref = wire.catalog(call).child(ObjectType.SCHEMA, wire.schema_name(call.body.namespace))
     return _shown(call.steward.schemas.load(call.ask(Op.LOAD_SCHEMA, ref)))
 
 
-@routes.on("POST", "", Op.CREATE_SCHEMA, _holder, body=Create)
+@routes.on("POST", "", Op.CREATE_SCHEMA, _holder, body=CreateNamespace)
 @once(_made_again)
-def create_namespace(call: Call) -> Any:
+def create_namespace(call: DoorCall) -> Any:
     """Create a namespace."""
-    body: Create = call.body
+    body: CreateNamespace = call.body
     properties = dict(checked_properties(body.properties))
     comment = properties.pop("comment", None)
     made = call.steward.schemas.create(call.permit, wire.schema_name(body.namespace), comment, properties)
@@ -72,26 +72,26 @@ def create_namespace(call: Call) -> Any:
 
 
 @routes.on("GET", "/{namespace}", Op.LOAD_SCHEMA, wire.namespace)
-def load_namespace(call: Call) -> Any:
+def load_namespace(call: DoorCall) -> Any:
     """Load a namespace with its properties."""
     return _shown(call.steward.schemas.load(call.permit))
 
 
 @routes.on("HEAD", "/{namespace}", Op.LOAD_SCHEMA, wire.namespace)
-def namespace_exists(call: Call) -> Any:
+def namespace_exists(call: DoorCall) -> Any:
     """Tell whether a namespace exists."""
     return Answer(status=204)
 
 
 @routes.on("DELETE", "/{namespace}", Op.DROP_SCHEMA, wire.namespace, absent=done_before("drop_namespace"))
 @once(permitted)
-def drop_namespace(call: Call) -> Any:
+def drop_namespace(call: DoorCall) -> Any:
     """Drop an empty namespace."""
     call.steward.schemas.drop(call.permit, cascade=False)
     return Answer(status=204)
 
 
-def _updated_again(call: Call, done: bool) -> Any:
+def _updated_again(call: DoorCall, done: bool) -> Any:
     """That it is as was asked for; which properties had been missing before is not kept."""
     body: UpdateProperties = call.body
     return {"updated": sorted(body.updates or {}), "removed": sorted(body.removals or []), "missing": []}
@@ -99,7 +99,7 @@ def _updated_again(call: Call, done: bool) -> Any:
 
 @routes.on("POST", "/{namespace}/properties", Op.ALTER_SCHEMA, wire.namespace, body=UpdateProperties)
 @once(_updated_again)
-def update_properties(call: Call) -> Any:
+def update_properties(call: DoorCall) -> Any:
     """Set and remove properties of a namespace."""
     body: UpdateProperties = call.body
     removals, updates = body.removals or [], checked_properties(body.updates)

@@ -5,9 +5,9 @@ import binascii
 from typing import Any, Final
 from urllib.parse import parse_qsl, unquote_plus
 
-from headgate.doors.routing import Answer, Call, Open, Routes
+from headgate.doors.routing import Answer, DoorCall, Open, Routes
 from headgate.model.errors import Unauthenticated
-from headgate.steward.tokens import PREFIX
+from headgate.steward.access.tokens import PREFIX
 
 routes = Routes("/iceberg/v1/oauth")
 
@@ -30,7 +30,7 @@ _FORM: Final = {
 
 
 @routes.on("POST", "/tokens", Open.ANYONE, raw={"application/x-www-form-urlencoded": _FORM})
-def token(call: Call) -> Any:
+def token(call: DoorCall) -> Any:
     """Turn an id and secret, or a token, into a bearer token."""
     form = _form(call.raw)
     match form.get("grant_type"):
@@ -60,7 +60,7 @@ def _form(raw: bytes) -> dict[str, str]:
     return dict(parse_qsl(raw.decode("utf-8", "replace")))
 
 
-def _client(call: Call, form: dict[str, str]) -> tuple[str, str]:
+def _client(call: DoorCall, form: dict[str, str]) -> tuple[str, str]:
     """The id and secret, from the form or from a Basic header."""
     scheme, _, credentials = call.headers.get("authorization", "").partition(" ")
     if scheme.lower() == "basic":

@@ -5,7 +5,7 @@ import inspect
 import re
 import time
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from functools import wraps
 from typing import Any, Final
 
@@ -13,11 +13,9 @@ import msgspec
 
 from headgate.doors.iceberg import errors
 from headgate.doors.iceberg.errors import Unprocessable
-from headgate.doors.routing import Answer, Call, Handler
+from headgate.doors.routing import Answer, DoorCall, Handler
 from headgate.model.errors import HeadgateError, IllegalArgument, Unavailable
-from headgate.store import answers
-from headgate.store.answers import KeptAnswer
-from headgate.store.database import stored_time
+from headgate.model.records import KeptAnswer
 
 LIFETIME: Final = timedelta(minutes=30)
 UNDER_WAY: Final = timedelta(seconds=60)
@@ -31,7 +29,7 @@ _NOT_KEPT: Final = frozenset({401, 403, 404})
 _KEY: Final = re.compile(r"[\w\-.:]{8,128}", re.ASCII)
 
 
-Replay = Callable[[Call, bool], Any]
+Replay = Callable[[DoorCall, bool], Any]
 """How a request that is sent again is answered: asks today's permits for all that it does, and answers what today's
 caller would get. The second argument tells whether it was done; if it failed, only the permits matter."""
 
@@ -48,13 +46,13 @@ def once(replay: Replay) -> Callable[[Handler], Handler]:
 
     def decorate(handler: Handler) -> Handler:
         @wraps(handler)
-        def idempotent(call: Call) -> Answer:
+        def idempotent(call: DoorCall) -> Answer:
             key = call.headers.get("idempotency-key")
             if key is None:
                 return _answer(handler, call)
             name = _name(call, handler.__name__, key)
             while (kept := _kept(call, name)) is None:
-                if answers.begin(call.steward.kernel.store, name, _request(call), _from_now(UNDER_WAY)):
+                if call.steward.repeats.begin(name, _request(call), UNDER_WAY):
                     return _first(handler, call, name)
             return _replayed(kept, replay(call, kept.status < _FAILED))
 
@@ -63,17 +61,17 @@ def once(replay: Replay) -> Callable[[Handler], Handler]:
     return decorate
 
 
-def permitted(call: Call, done: bool) -> None:
+def permitted(call: DoorCall, done: bool) -> None:
     """The replay of a request whose route asks for all that it does, and whose answer has no body."""
 
 
-def done_before(handler: str) -> Callable[[Call], Answer | None]:
+def done_before(handler: str) -> Callable[[DoorCall], Answer | None]:
     """For what is gone: the answer to the request that dropped it, if this is the same one sent again.
 
     Asked only for a caller who would be permitted to drop it if it were still there.
     """
 
-    def find(call: Call) -> Answer | None:
+    def find(call: DoorCall) -> Answer | None:
         key = call.headers.get("idempotency-key")
         kept = None if key is None else _kept(call, _name(call, handler, key))
         return None if kept is None else _replayed(kept, None)
@@ -81,25 +79,25 @@ def done_before(handler: str) -> Callable[[Call], Answer | None]:
     return find
 
 
-def _name(call: Call, handler: str, key: str) -> str:
+def _name(call: DoorCall, handler: str, key: str) -> str:
     if not _KEY.fullmatch(key):
         raise IllegalArgument("the Idempotency-Key cannot be used", hint="send a UUID")
     return _digest(call.caller.user, handler, repr(sorted(call.params.items())), key)
 
 
-def _request(call: Call) -> str:
+def _request(call: DoorCall) -> str:
     return _digest(call.raw, repr(sorted(call.query.items())))
 
 
-def _kept(call: Call, name: str) -> KeptAnswer | None:
+def _kept(call: DoorCall, name: str) -> KeptAnswer | None:
     """What came of it before; a request that is under way is waited for."""
     deadline = time.monotonic() + PATIENCE
-    while (kept := answers.find(call.steward.kernel.store, name)) is not None:
+    while (kept := call.steward.repeats.find(name)) is not None:
         if kept.request != _request(call):
             raise Unprocessable(
                 "the Idempotency-Key was used for another request", hint="take a new key for a new request"
             )
-        if kept.status != answers.UNDER_WAY:
+        if not call.steward.repeats.is_under_way(kept):
             return kept
         if time.monotonic() > deadline:
             raise Unavailable("the same request is still under way", hint="retry in a moment")
@@ -112,8 +110,8 @@ def _replayed(kept: KeptAnswer, body: Any) -> Answer:
     return Answer(told, kept.status, {"Idempotency-Replayed": "true"})
 
 
-def _first(handler: Handler, call: Call, name: str) -> Answer:
-    store, kept = call.steward.kernel.store, False
+def _first(handler: Handler, call: DoorCall, name: str) -> Answer:
+    repeats, kept = call.steward.repeats, False
     try:
         failure = b""
         try:
@@ -123,19 +121,15 @@ def _first(handler: Handler, call: Call, name: str) -> Answer:
             if answer.status in _NOT_KEPT or answer.status >= 500:
                 raise
             failure = msgspec.json.encode(answer.body)
-        answers.keep(store, name, KeptAnswer(_request(call), answer.status, failure), _from_now(LIFETIME))
+        repeats.keep(name, KeptAnswer(_request(call), answer.status, failure), LIFETIME)
         kept = True
         return answer
     finally:
         if not kept:
-            answers.give_up(store, name)
+            repeats.give_up(name)
 
 
-def _from_now(span: timedelta) -> str:
-    return stored_time(datetime.now(UTC) + span)
-
-
-def _answer(handler: Handler, call: Call) -> Answer:
+def _answer(handler: Handler, call: DoorCall) -> Answer:
     result = handler(call)
     return result if isinstance(result, Answer) else Answer(result)
 

@@ -7,14 +7,14 @@ import msgspec
 from headgate.decide import Op
 from headgate.doors.iceberg import access
 from headgate.doors.iceberg.access import circumstances, table
-from headgate.doors.routing import Answer, Call, Routes
-from headgate.steward.plan_trail import Step
-from headgate.steward.scans import Planned
+from headgate.doors.routing import Answer, DoorCall, Routes
+from headgate.steward.reads.planning.plan_trail import PlanStep
+from headgate.steward.reads.planning.scans import Planned
 
 routes = Routes("/iceberg/v1/{prefix}/namespaces/{namespace}/tables/{table}")
 
 
-def _answer(call: Call, planned: Planned) -> Answer:
+def _answer(call: DoorCall, planned: Planned) -> Answer:
     parts = [b'"status":' + msgspec.json.encode(planned.status)]
     # A plan that is there at once has no id: with one, its client would come back to cancel it.
     if planned.status == "submitted":
@@ -23,10 +23,10 @@ def _answer(call: Call, planned: Planned) -> Answer:
         parts.append(planned.members)
     # Added to the answer and never kept with the plan.
     if planned.status == "completed" and (said := circumstances(call)).delegations:
-        with call.steward.scans.trail.failures(call.permit, Step.ACCESS, said):
-            given = call.steward.vending.plan_access(call.permit, said, planned.files)
+        with call.steward.scans.trail.failures(call.permit, PlanStep.ACCESS, said):
+            given = call.steward.vending.plan_access(call.permit, said, planned.files, planned.read)
         if given.credentials:
-            parts.append(msgspec.json.encode(access.told(given, call.permit.ref))[1:-1])
+            parts.append(msgspec.json.encode(access.members(given, call.permit.ref))[1:-1])
     return Answer(b"{" + b",".join(parts) + b"}")
 
 
@@ -64,27 +64,27 @@ _TASK: Final = {
 
 
 @routes.on("POST", "/plan", Op.READ_TABLE, table, raw={"application/json": _PLAN})
-def plan_scan(call: Call) -> Any:
+def plan_scan(call: DoorCall) -> Any:
     """Plan a scan: which files hold what the caller asks for and may see."""
     return _answer(call, call.steward.scans.plan(call.permit, call.raw, circumstances(call)))
 
 
 @routes.on("GET", "/plan/{plan-id}", Op.READ_TABLE, table)
-def fetch_plan(call: Call) -> Any:
+def fetch_plan(call: DoorCall) -> Any:
     """Ask how far a plan is that took longer."""
     planned = call.steward.scans.poll(call.permit, call.params["plan-id"], circumstances(call))
     return _answer(call, planned)
 
 
 @routes.on("DELETE", "/plan/{plan-id}", Op.READ_TABLE, table)
-def cancel_plan(call: Call) -> Any:
+def cancel_plan(call: DoorCall) -> Any:
     """Give up a plan."""
     call.steward.scans.cancel(call.permit, call.params["plan-id"], circumstances(call))
     return Answer(status=204)
 
 
 @routes.on("POST", "/tasks", Op.READ_TABLE, table, raw={"application/json": _TASK})
-def fetch_tasks(call: Call) -> Any:
+def fetch_tasks(call: DoorCall) -> Any:
     """The files of one part of a plan."""
     members = call.steward.scans.tasks(call.permit, call.raw, circumstances(call))
     return Answer(b"{" + members + b"}")

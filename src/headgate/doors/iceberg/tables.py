@@ -10,12 +10,12 @@ from headgate.decide import Op
 from headgate.doors.iceberg import access, wire
 from headgate.doors.iceberg.access import circumstances, table, with_access
 from headgate.doors.iceberg.once import Replay, done_before, once, permitted
-from headgate.doors.routing import Answer, Call, Routes
+from headgate.doors.routing import Answer, DoorCall, Routes
 from headgate.model.errors import AlreadyExists, IllegalArgument
 from headgate.model.objects import ObjectRef, ObjectType, clip
 from headgate.steward import Permit
-from headgate.steward.iceberg import Commit
-from headgate.steward.reads import Loaded
+from headgate.steward.metadata.documents import Commit
+from headgate.steward.reads.loading import Loaded
 
 routes = Routes("/iceberg/v1/{prefix}")
 
@@ -24,7 +24,7 @@ Json = dict[str, Any]
 _TABLE = "/namespaces/{namespace}/tables/{table}"
 
 
-class Create(msgspec.Struct, frozen=True, rename="kebab"):
+class CreateIcebergTable(msgspec.Struct, frozen=True, rename="kebab"):
     name: str
     schema: Json
     location: str | None = None
@@ -34,7 +34,7 @@ class Create(msgspec.Struct, frozen=True, rename="kebab"):
     properties: dict[str, str] | None = None
 
 
-class Register(msgspec.Struct, frozen=True, rename="kebab"):
+class RegisterTable(msgspec.Struct, frozen=True, rename="kebab"):
     name: str
     metadata_location: str
     overwrite: bool = False
@@ -50,7 +50,7 @@ class Transaction(msgspec.Struct, frozen=True, rename="kebab"):
     table_changes: list[CommitBody]
 
 
-class Rename(msgspec.Struct, frozen=True):
+class RenameIcebergTable(msgspec.Struct, frozen=True):
     source: Json
     destination: Json
 
@@ -66,13 +66,13 @@ def result(loaded: Document, config: dict[str, str] | None = None, restrictions:
 @routes.on(
     "GET", "/namespaces/{namespace}/tables", Op.LIST_TABLES, wire.namespace, query=("pageToken", "pageSize")
 )
-def list_tables(call: Call) -> Any:
+def list_tables(call: DoorCall) -> Any:
     """List the tables of a namespace that the caller may see."""
     found, token = wire.page(call, call.steward.tables.list(call.permit), lambda ref: ref.name)
     return wire.paged({"identifiers": [wire.identifier(ref) for ref in found]}, token)
 
 
-def _made_again(call: Call, done: bool) -> Any:
+def _made_again(call: DoorCall, done: bool) -> Any:
     """A table that was made is loaded. One that was staged is staged anew: nothing was kept of it, and a folder that
     may have become somebody's table by now is not handed out again."""
     if not done:
@@ -82,23 +82,23 @@ def _made_again(call: Call, done: bool) -> Any:
     return _loaded(call, wire.namespace(call).child(ObjectType.TABLE, call.body.name))
 
 
-@routes.on("POST", "/namespaces/{namespace}/tables", Op.CREATE_TABLE, wire.namespace, body=Create)
+@routes.on("POST", "/namespaces/{namespace}/tables", Op.CREATE_TABLE, wire.namespace, body=CreateIcebergTable)
 @with_access
 @once(_made_again)
-def create_table(call: Call) -> Any:
+def create_table(call: DoorCall) -> Any:
     """Create a table, or say what it would be for a client that stages it."""
-    body: Create = call.body
+    body: CreateIcebergTable = call.body
     if body.stage_create:
         return _staged(call)
-    return result(call.steward.iceberg.create(call.permit, ObjectType.TABLE, body.name, _definition(body)))
+    return result(call.steward.documents.create(call.permit, ObjectType.TABLE, body.name, _definition(body)))
 
 
-def _staged(call: Call) -> Json:
-    body: Create = call.body
-    return result(call.steward.iceberg.stage(call.permit, body.name, _definition(body)))
+def _staged(call: DoorCall) -> Json:
+    body: CreateIcebergTable = call.body
+    return result(call.steward.documents.stage(call.permit, body.name, _definition(body)))
 
 
-def _definition(body: Create) -> Json:
+def _definition(body: CreateIcebergTable) -> Json:
     return {
         "schema": body.schema,
         "location": body.location,
@@ -108,37 +108,37 @@ def _definition(body: Create) -> Json:
     }
 
 
-def _loaded(call: Call, ref: ObjectRef) -> Json:
+def _loaded(call: DoorCall, ref: ObjectRef) -> Json:
     """A table as the caller may load it today, without access to its files."""
-    loaded = call.steward.iceberg.read(call.ask(Op.LOAD_TABLE, ref), circumstances(call))
+    loaded = call.steward.loading.load(call.ask(Op.LOAD_TABLE, ref), circumstances(call))
     return result(loaded.document, loaded.config, loaded.restrictions)
 
 
-@routes.on("POST", "/namespaces/{namespace}/register", Op.CREATE_TABLE, wire.namespace, body=Register)
+@routes.on("POST", "/namespaces/{namespace}/register", Op.CREATE_TABLE, wire.namespace, body=RegisterTable)
 @with_access
 @once(_made_again)
-def register_table(call: Call) -> Any:
+def register_table(call: DoorCall) -> Any:
     """Take over a table by its metadata file."""
-    body: Register = call.body
+    body: RegisterTable = call.body
     if body.overwrite:
         raise IllegalArgument(
             "overwrite is not supported when registering a table", hint="drop the table first"
         )
-    registered = call.steward.iceberg.register(
+    registered = call.steward.documents.register(
         call.permit, ObjectType.TABLE, body.name, body.metadata_location
     )
     return result(registered)
 
 
 @routes.on("GET", _TABLE, Op.LOAD_TABLE, table, query=("snapshots", "referenced-by"))
-def load_table(call: Call) -> Any:
+def load_table(call: DoorCall) -> Any:
     """Load a table."""
     snapshots = call.query.get("snapshots") or "all"
     if snapshots not in ("all", "refs"):
         raise IllegalArgument("'snapshots' is all or refs")
     said = circumstances(call)
-    loaded = call.steward.iceberg.read(call.permit, said)
-    given = call.steward.vending.access(call.permit, said)
+    loaded = call.steward.loading.load(call.permit, said)
+    given = call.steward.vending.access(loaded.permit, said, loaded.read)
     tag = _etag(loaded, call.permit, snapshots)
     # INVARIANT: an answer with credentials has no tag: one that did not change would leave its client with old ones.
     if not given and tag in [known.strip() for known in call.headers.get("if-none-match", "").split(",")]:
@@ -149,18 +149,18 @@ def load_table(call: Call) -> Any:
     ref = call.permit.ref
     body = {
         **result(document, {**loaded.config, **access.config(given, ref)}, loaded.restrictions),
-        **access.told(given, ref),
+        **access.members(given, ref),
     }
     return Answer(body, headers=access.UNCACHED if given else {"ETag": tag})
 
 
 @routes.on("HEAD", _TABLE, Op.LOAD_TABLE, table)
-def table_exists(call: Call) -> Any:
+def table_exists(call: DoorCall) -> Any:
     """Tell whether a table exists."""
     return Answer(status=204)
 
 
-def _committed_again(call: Call, done: bool) -> Any:
+def _committed_again(call: DoorCall, done: bool) -> Any:
     ref = table(call)
     _commit(call, ref, call.body)
     if not done:
@@ -171,9 +171,9 @@ def _committed_again(call: Call, done: bool) -> Any:
 
 @routes.on("POST", _TABLE, Op.LOAD_SCHEMA, wire.namespace, body=CommitBody)
 @once(_committed_again)
-def commit_table(call: Call) -> Any:
+def commit_table(call: DoorCall) -> Any:
     """Commit updates to a table, or make the one that was staged."""
-    loaded = call.steward.iceberg.commit([_commit(call, table(call), call.body)])[0]
+    loaded = call.steward.documents.commit([_commit(call, table(call), call.body)])[0]
     return {"metadata-location": loaded.location, "metadata": loaded.metadata}
 
 
@@ -181,13 +181,13 @@ def commit_table(call: Call) -> Any:
     "DELETE", _TABLE, Op.DROP_TABLE, table, query=("purgeRequested",), absent=done_before("drop_table")
 )
 @once(permitted)
-def drop_table(call: Call) -> Any:
+def drop_table(call: DoorCall) -> Any:
     """Drop a table; with purgeRequested its files go too."""
     call.steward.tables.drop(call.permit, purge=call.flag("purgeRequested"))
     return Answer(status=204)
 
 
-def rename_permits(call: Call, type: ObjectType, *, done: bool = False) -> tuple[Permit, ...]:
+def rename_permits(call: DoorCall, type: ObjectType, *, done: bool = False) -> tuple[Permit, ...]:
     """What a rename takes: to alter the table or view, to put it where it goes, and to drop it where it was.
 
     Who owns the other schema would gain the table by moving it there, so moving it is also dropping it. One that is
@@ -212,21 +212,21 @@ _RENAMING: Final = {
 def renamed_again(type: ObjectType) -> Replay:
     """The replay of a rename: its permits, and no body."""
 
-    def ask(call: Call, done: bool) -> None:
+    def ask(call: DoorCall, done: bool) -> None:
         rename_permits(call, type, done=done)
 
     return ask
 
 
-@routes.on("POST", "/tables/rename", Op.LOAD_CATALOG, wire.catalog, body=Rename)
+@routes.on("POST", "/tables/rename", Op.LOAD_CATALOG, wire.catalog, body=RenameIcebergTable)
 @once(renamed_again(ObjectType.TABLE))
-def rename_table(call: Call) -> Any:
+def rename_table(call: DoorCall) -> Any:
     """Rename a table, also into another namespace."""
     rename(call, ObjectType.TABLE)
     return Answer(status=204)
 
 
-def _commits(call: Call) -> list[Commit]:
+def _commits(call: DoorCall) -> list[Commit]:
     body: Transaction = call.body
     commits, seen = [], set()
     for change in body.table_changes:
@@ -238,42 +238,42 @@ def _commits(call: Call) -> list[Commit]:
     return commits
 
 
-def _transacted_again(call: Call, done: bool) -> None:
+def _transacted_again(call: DoorCall, done: bool) -> None:
     _commits(call)
 
 
 @routes.on("POST", "/transactions/commit", Op.LOAD_CATALOG, wire.catalog, body=Transaction)
 @once(_transacted_again)
-def commit_transaction(call: Call) -> Any:
+def commit_transaction(call: DoorCall) -> Any:
     """Commit to several tables, all or none."""
     commits = _commits(call)
     if commits:
-        call.steward.iceberg.commit(commits)
+        call.steward.documents.commit(commits)
     return Answer(status=204)
 
 
-def _commit(call: Call, ref: ObjectRef, body: CommitBody) -> Commit:
+def _commit(call: DoorCall, ref: ObjectRef, body: CommitBody) -> Commit:
     """A commit with its permit: to change the table, or to make it if that is what the client asserts."""
     if any(requirement.get("type") == "assert-create" for requirement in body.requirements):
         return Commit(call.ask(Op.CREATE_TABLE, ref.parent), ref.name, body.requirements, body.updates)
     return Commit(call.ask(Op.ALTER_TABLE, ref), None, body.requirements, body.updates)
 
 
-def rename(call: Call, type: ObjectType) -> None:
+def rename(call: DoorCall, type: ObjectType) -> None:
     """Rename, telling a name that is taken as clients expect it of a rename."""
     source, into, *others = rename_permits(call, type)
     target = renamed(call, type)[1]
     try:
-        call.steward.iceberg.rename(source, into, target.name, *others)
+        call.steward.documents.rename(source, into, target.name, *others)
     except AlreadyExists as taken:
         here, there = (".".join((*wire.levels(ref.path[1]), ref.name)) for ref in (source.ref, target))
         what = str(taken.about).capitalize()
         raise AlreadyExists(f"Cannot rename {clip(here)} to {clip(there)}. {what} already exists") from None
 
 
-def renamed(call: Call, type: ObjectType) -> tuple[ObjectRef, ObjectRef]:
+def renamed(call: DoorCall, type: ObjectType) -> tuple[ObjectRef, ObjectRef]:
     """The names before and after."""
-    body: Rename = call.body
+    body: RenameIcebergTable = call.body
     catalog = wire.catalog(call)
     return wire.named(catalog, type, body.source), wire.named(catalog, type, body.destination)
 
@@ -283,7 +283,7 @@ def _etag(loaded: Loaded, permit: Permit, snapshots: str) -> str:
     parts = (
         loaded.document.location,
         loaded.config,
-        loaded.view,
+        loaded.read.copy_id,
         loaded.restrictions,
         snapshots,
         permit.identity.user,

@@ -9,10 +9,10 @@ from headgate.decide import Op
 from headgate.doors.iceberg import wire
 from headgate.doors.iceberg.access import circumstances
 from headgate.doors.iceberg.once import done_before, once, permitted
-from headgate.doors.iceberg.tables import CommitBody, Register, Rename, rename, renamed_again
-from headgate.doors.routing import Answer, Call, Routes
+from headgate.doors.iceberg.tables import CommitBody, RegisterTable, RenameIcebergTable, rename, renamed_again
+from headgate.doors.routing import Answer, DoorCall, Routes
 from headgate.model.objects import ObjectRef, ObjectType
-from headgate.steward.iceberg import Commit
+from headgate.steward.metadata.documents import Commit
 
 routes = Routes("/iceberg/v1/{prefix}")
 
@@ -22,7 +22,7 @@ _VIEW = "/namespaces/{namespace}/views/{view}"
 view = wire.entry(ObjectType.VIEW)
 
 
-class Create(msgspec.Struct, frozen=True, rename="kebab"):
+class CreateIcebergView(msgspec.Struct, frozen=True, rename="kebab"):
     name: str
     schema: Json
     view_version: Json
@@ -38,80 +38,82 @@ def result(loaded: Document) -> Json:
 @routes.on(
     "GET", "/namespaces/{namespace}/views", Op.LIST_VIEWS, wire.namespace, query=("pageToken", "pageSize")
 )
-def list_views(call: Call) -> Any:
+def list_views(call: DoorCall) -> Any:
     """List the views of a namespace that the caller may see."""
     found, token = wire.page(call, call.steward.views.nodes(call.permit), lambda node: node.name)
     refs = [call.permit.ref.child(ObjectType.VIEW, node.name) for node in found]
     return wire.paged({"identifiers": [wire.identifier(ref) for ref in refs]}, token)
 
 
-def _loaded(call: Call, ref: ObjectRef, done: bool) -> Any:
+def _loaded(call: DoorCall, ref: ObjectRef, done: bool) -> Any:
     """A view as the caller may load it today."""
     if not done:
         return None
-    return result(call.steward.iceberg.read(call.ask(Op.LOAD_VIEW, ref), circumstances(call)).document)
+    return result(call.steward.loading.load(call.ask(Op.LOAD_VIEW, ref), circumstances(call)).document)
 
 
-def _made_again(call: Call, done: bool) -> Any:
+def _made_again(call: DoorCall, done: bool) -> Any:
     return _loaded(call, wire.namespace(call).child(ObjectType.VIEW, call.body.name), done)
 
 
-@routes.on("POST", "/namespaces/{namespace}/views", Op.CREATE_VIEW, wire.namespace, body=Create)
+@routes.on("POST", "/namespaces/{namespace}/views", Op.CREATE_VIEW, wire.namespace, body=CreateIcebergView)
 @once(_made_again)
-def create_view(call: Call) -> Any:
+def create_view(call: DoorCall) -> Any:
     """Create a view."""
-    body: Create = call.body
+    body: CreateIcebergView = call.body
     definition = {
         "schema": body.schema,
         "location": body.location,
         "view-version": body.view_version,
         "properties": body.properties,
     }
-    return result(call.steward.iceberg.create(call.permit, ObjectType.VIEW, body.name, definition))
+    return result(call.steward.documents.create(call.permit, ObjectType.VIEW, body.name, definition))
 
 
-@routes.on("POST", "/namespaces/{namespace}/register-view", Op.CREATE_VIEW, wire.namespace, body=Register)
+@routes.on(
+    "POST", "/namespaces/{namespace}/register-view", Op.CREATE_VIEW, wire.namespace, body=RegisterTable
+)
 @once(_made_again)
-def register_view(call: Call) -> Any:
+def register_view(call: DoorCall) -> Any:
     """Take over a view by its metadata file."""
-    body: Register = call.body
+    body: RegisterTable = call.body
     return result(
-        call.steward.iceberg.register(call.permit, ObjectType.VIEW, body.name, body.metadata_location)
+        call.steward.documents.register(call.permit, ObjectType.VIEW, body.name, body.metadata_location)
     )
 
 
 @routes.on("GET", _VIEW, Op.LOAD_VIEW, view, query=("referenced-by",))
-def load_view(call: Call) -> Any:
+def load_view(call: DoorCall) -> Any:
     """Load a view."""
-    return result(call.steward.iceberg.read(call.permit, circumstances(call)).document)
+    return result(call.steward.loading.load(call.permit, circumstances(call)).document)
 
 
 @routes.on("HEAD", _VIEW, Op.LOAD_VIEW, view)
-def view_exists(call: Call) -> Any:
+def view_exists(call: DoorCall) -> Any:
     """Tell whether a view exists."""
     return Answer(status=204)
 
 
 @routes.on("POST", _VIEW, Op.ALTER_VIEW, view, body=CommitBody)
 @once(lambda call, done: _loaded(call, view(call), done))
-def replace_view(call: Call) -> Any:
+def replace_view(call: DoorCall) -> Any:
     """Commit updates to a view."""
     body: CommitBody = call.body
     commit = Commit(call.permit, None, body.requirements, body.updates)
-    return result(call.steward.iceberg.commit([commit])[0])
+    return result(call.steward.documents.commit([commit])[0])
 
 
 @routes.on("DELETE", _VIEW, Op.DROP_VIEW, view, absent=done_before("drop_view"))
 @once(permitted)
-def drop_view(call: Call) -> Any:
+def drop_view(call: DoorCall) -> Any:
     """Drop a view."""
     call.steward.views.drop(call.permit)
     return Answer(status=204)
 
 
-@routes.on("POST", "/views/rename", Op.LOAD_CATALOG, wire.catalog, body=Rename)
+@routes.on("POST", "/views/rename", Op.LOAD_CATALOG, wire.catalog, body=RenameIcebergTable)
 @once(renamed_again(ObjectType.VIEW))
-def rename_view(call: Call) -> Any:
+def rename_view(call: DoorCall) -> Any:
     """Rename a view, also into another namespace."""
     rename(call, ObjectType.VIEW)
     return Answer(status=204)

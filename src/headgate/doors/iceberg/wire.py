@@ -5,7 +5,7 @@ from typing import Any, Final, TypeVar
 from urllib.parse import quote
 
 from headgate.doors import paging
-from headgate.doors.routing import Call
+from headgate.doors.routing import DoorCall
 from headgate.model.errors import IllegalArgument
 from headgate.model.objects import SCHEMA_SEPARATOR, ObjectRef, ObjectType, clip
 
@@ -20,7 +20,7 @@ def prefix_of(catalog: ObjectRef) -> str:
     return quote(f"{catalog.metalake}.{catalog.name}", safe="")
 
 
-def catalog(call: Call) -> ObjectRef:
+def catalog(call: DoorCall) -> ObjectRef:
     """The catalog that the prefix of the path stands for."""
     metalake, dot, name = call.params["prefix"].partition(".")
     if not dot or not metalake or not name or "." in name:
@@ -51,11 +51,11 @@ def levels(schema: str) -> list[str]:
     return schema.split(SCHEMA_SEPARATOR)
 
 
-def namespace(call: Call) -> ObjectRef:
+def namespace(call: DoorCall) -> ObjectRef:
     return catalog(call).child(ObjectType.SCHEMA, schema_name(call.params["namespace"].split(LEVELS)))
 
 
-def entry(type: ObjectType) -> Callable[[Call], ObjectRef]:
+def entry(type: ObjectType) -> Callable[[DoorCall], ObjectRef]:
     """The table or view of a path."""
     return lambda call: namespace(call).child(type, call.params[type.value])
 
@@ -65,7 +65,7 @@ def identifier(ref: ObjectRef) -> dict[str, Any]:
     return {"namespace": levels(ref.path[1]), "name": ref.name}
 
 
-def page(call: Call, items: Sequence[T], key: Callable[[T], str]) -> tuple[list[T], str | None]:
+def page(call: DoorCall, items: Sequence[T], key: Callable[[T], str]) -> tuple[list[T], str | None]:
     """The part of a sorted list that the client asked for; a client that sends no pageToken wants everything."""
     if "pageToken" not in call.query:
         return list(items), None

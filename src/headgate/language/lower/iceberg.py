@@ -14,7 +14,7 @@ from headgate.language import values
 from headgate.language.ast import Call, Column, Expr, Literal
 from headgate.language.errors import LoweringError
 from headgate.language.evaluate import evaluate
-from headgate.language.lower.ranges import Step, step
+from headgate.language.lower.ranges import ValueRange, step
 from headgate.language.types import is_float
 from headgate.model.schema import (
     BINARY,
@@ -135,7 +135,7 @@ class _Lowering:
         out = self._predicate(_NAMES[op], left, right)
         return self._present(left, out) if op == "<>" else out
 
-    def _step(self, op: str, found: Step, whole: Expr) -> Any:
+    def _step(self, op: str, found: ValueRange, whole: Expr) -> Any:
         column, first, after = found
         match op:
             case "=":

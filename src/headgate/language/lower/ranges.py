@@ -8,7 +8,7 @@ from headgate.language.evaluate import truncate
 from headgate.model.schema import DATE, TIMESTAMP, TIMESTAMPTZ, Type
 
 
-class Step(NamedTuple):
+class ValueRange(NamedTuple):
     """The values of a column that a function takes to one result: from `first` to before `after`."""
 
     column: Column
@@ -16,7 +16,7 @@ class Step(NamedTuple):
     after: Literal
 
 
-def step(expr: Expr, result: Literal) -> Step | None:
+def step(expr: Expr, result: Literal) -> ValueRange | None:
     """The step of a column where a function of it gives `result`; None if there is no such step."""
     match expr:
         case Call(op="year", args=(Column() as column,)):
@@ -30,7 +30,7 @@ def step(expr: Expr, result: Literal) -> Step | None:
     if found is None:
         return None
     first, after = (Literal(_as(column.type, moment), column.type) for moment in found)
-    return Step(column, first, after)
+    return ValueRange(column, first, after)
 
 
 def _year(year: int) -> tuple[dt.date, dt.date] | None:

@@ -14,7 +14,7 @@ _TEXTS: Final = re.compile(r"string|(?:var)?char\(\d+\)|long|integer|decimal\(\d
 _NONE: Final = "CAST(array() AS ARRAY<STRING>)"
 
 
-class Leaf(msgspec.Struct, frozen=True):
+class LeafColumn(msgspec.Struct, frozen=True):
     """A column or nested field that is looked at."""
 
     path: tuple[str, ...]
@@ -25,7 +25,7 @@ class Leaf(msgspec.Struct, frozen=True):
     """Its values in one row, as an array of texts; NULL if there are none."""
 
 
-def leaves(schema: dict[str, Any]) -> list[Leaf]:
+def leaves(schema: dict[str, Any]) -> list[LeafColumn]:
     """All of a table, by Spark's JSON of its schema."""
     return list(_struct(schema, "", (), None, itertools.count()))
 
@@ -40,7 +40,7 @@ def _struct(
     path: tuple[str, ...],
     anchor: tuple[str, ...] | None,
     numbers: "itertools.count[int]",
-) -> Iterator[Leaf]:
+) -> Iterator[LeafColumn]:
     for field in schema["fields"]:
         sql = f"{above}.{quoted(field['name'])}" if above else quoted(field["name"])
         yield from _leaves(field["type"], sql, (*path, field["name"]), anchor, numbers)
@@ -52,10 +52,10 @@ def _leaves(
     path: tuple[str, ...],
     anchor: tuple[str, ...] | None,
     numbers: "itertools.count[int]",
-) -> Iterator[Leaf]:
+) -> Iterator[LeafColumn]:
     if isinstance(type_, str):
         if _TEXTS.fullmatch(type_):
-            yield Leaf(path, anchor or path, f"array(CAST({sql} AS STRING))")
+            yield LeafColumn(path, anchor or path, f"array(CAST({sql} AS STRING))")
         return
     match type_["type"]:
         case "struct":
@@ -73,8 +73,10 @@ def _elements(
     path: tuple[str, ...],
     anchor: tuple[str, ...] | None,
     numbers: "itertools.count[int]",
-) -> Iterator[Leaf]:
+) -> Iterator[LeafColumn]:
     variable = f"x{next(numbers)}"
     for leaf in _leaves(type_, variable, path, anchor or path, numbers):
         each = f"{variable} -> coalesce({leaf.sql}, {_NONE})"
-        yield Leaf(leaf.path, leaf.column, f"flatten(transform(slice({sql}, 1, {MOST_ELEMENTS}), {each}))")
+        yield LeafColumn(
+            leaf.path, leaf.column, f"flatten(transform(slice({sql}, 1, {MOST_ELEMENTS}), {each}))"
+        )

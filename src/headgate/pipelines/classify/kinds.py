@@ -27,7 +27,7 @@ class Signal(msgspec.Struct, frozen=True):
     named: float
 
 
-class Kind(msgspec.Struct, frozen=True):
+class DataKind(msgspec.Struct, frozen=True):
     """A value of the tag, with its signals from strong to weak."""
 
     value: str
@@ -120,11 +120,11 @@ def _iban_length() -> str:
     return f"CASE {cases} ELSE TRUE END"
 
 
-EMAIL: Final = Kind(
+EMAIL: Final = DataKind(
     "email",
     (Signal("address", _all(_like(_EMAIL), f"NOT contains({TEXT}, '..')"), 0.95, 1.0),),
 )
-IBAN: Final = Kind(
+IBAN: Final = DataKind(
     "iban",
     (
         Signal(
@@ -135,8 +135,8 @@ IBAN: Final = Kind(
         ),
     ),
 )
-CARD: Final = Kind("card", (Signal("checked", _all(_like(_CARDS, SOLID), check.luhn(SOLID)), 0.95, 1.0),))
-IP: Final = Kind(
+CARD: Final = DataKind("card", (Signal("checked", _all(_like(_CARDS, SOLID), check.luhn(SOLID)), 0.95, 1.0),))
+IP: Final = DataKind(
     "ip",
     (
         # Addresses that are everybody's own: unspecified, loopback, broadcast.
@@ -144,7 +144,7 @@ IP: Final = Kind(
         Signal("v4", _all(_like(_V4), f"NOT {_like(_NOBODYS)}"), 0.8, 1.0),
     ),
 )
-NATIONAL_ID: Final = Kind(
+NATIONAL_ID: Final = DataKind(
     "national-id",
     (
         Signal(
@@ -182,7 +182,7 @@ NATIONAL_ID: Final = Kind(
         Signal("digits", _any(_like(_ssn("")), _all(_like(r"\d{9}"), check.dutch(TEXT))), 0.0, 0.85),
     ),
 )
-PHONE: Final = Kind(
+PHONE: Final = DataKind(
     "phone",
     (
         Signal(
@@ -208,7 +208,7 @@ PHONE: Final = Kind(
         Signal("digits", _like(r"\d{7,15}"), 0.0, 0.8),
     ),
 )
-NAME: Final = Kind("name", (Signal("shaped", _all(_like(_PERSON), f"length({TEXT}) >= 2"), 0.0, 0.85),))
+NAME: Final = DataKind("name", (Signal("shaped", _all(_like(_PERSON), f"length({TEXT}) >= 2"), 0.0, 0.85),))
 
 KINDS: Final = (EMAIL, IBAN, CARD, NATIONAL_ID, IP, PHONE, NAME)
 """Where two kinds are equally likely, the first of them is proposed."""

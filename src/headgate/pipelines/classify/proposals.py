@@ -5,7 +5,7 @@ from typing import Final
 
 import msgspec
 
-from headgate.pipelines.classify.kinds import KINDS, Kind
+from headgate.pipelines.classify.kinds import KINDS, DataKind
 from headgate.pipelines.classify.names import denies, says
 
 FEW: Final = 5
@@ -50,7 +50,7 @@ def propose(
 
 
 def _judge(
-    kind: Kind, path: tuple[str, ...], column: tuple[str, ...], table: str, counts: Counts
+    kind: DataKind, path: tuple[str, ...], column: tuple[str, ...], table: str, counts: Counts
 ) -> Proposal | None:
     """Confidence is the share of the values that pass, each as strong as its signal."""
     passed = {name: count for name, count in counts.passed[kind.value].items() if count}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from headgate.model.errors import HeadgateError
-from headgate.pipelines.classify.columns import Leaf, leaves, quoted
+from headgate.pipelines.classify.columns import LeafColumn, leaves, quoted
 from headgate.pipelines.classify.kinds import KINDS, SOLID, TEXT
 from headgate.pipelines.classify.proposals import Counts, Proposal, propose
 from headgate.pipelines.errors import causes_of
@@ -70,7 +70,7 @@ def classify(
     return Classified(seen, len(found), tuple(proposals))
 
 
-def counts(source: "DataFrame", found: list[Leaf], rows: int) -> "DataFrame":
+def counts(source: "DataFrame", found: list[LeafColumn], rows: int) -> "DataFrame":
     """A row of numbers for each leaf, and one under the number -1 with how many rows there were."""
     parts = [f"named_struct('leaf', {_ROWS}, 'texts', array('row'))"]
     parts += [f"named_struct('leaf', {n}, 'texts', {leaf.sql})" for n, leaf in enumerate(found)]

@@ -4,7 +4,7 @@ Comes in: events of the audit trail as the server tells them, who lost which rig
 each with who, which table, which file, how often and when. A line of a log that cannot be read is counted, never fatal.
 """
 
-from headgate.pipelines.reconcile.evidence import Evidence, Loss, Terms, gather
-from headgate.pipelines.reconcile.findings import KINDS, Finding, Outcome, reconcile
+from headgate.pipelines.reconcile.evidence import Evidence, LostAccess, Terms, gather
+from headgate.pipelines.reconcile.findings import KINDS, ReadFinding, Reconciliation, reconcile
 
-__all__ = ["KINDS", "Evidence", "Finding", "Loss", "Outcome", "Terms", "gather", "reconcile"]
+__all__ = ["KINDS", "Evidence", "LostAccess", "ReadFinding", "Reconciliation", "Terms", "gather", "reconcile"]

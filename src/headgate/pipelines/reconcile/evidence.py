@@ -27,7 +27,7 @@ class Terms(msgspec.Struct, frozen=True):
     skew: dt.timedelta = dt.timedelta(minutes=2)
 
 
-class Given(msgspec.Struct, frozen=True):
+class GivenAccess(msgspec.Struct, frozen=True):
     """A folder, a file, or the originals of a view, that a user was given for a time."""
 
     user: str
@@ -38,7 +38,7 @@ class Given(msgspec.Struct, frozen=True):
     end: dt.datetime
 
 
-class Planned(msgspec.Struct, frozen=True):
+class PlannedRead(msgspec.Struct, frozen=True):
     """A plan that named files."""
 
     id: int
@@ -57,7 +57,7 @@ class Reported(msgspec.Struct, frozen=True):
     snapshot: int | None
 
 
-class Loss(msgspec.Struct, frozen=True):
+class LostAccess(msgspec.Struct, frozen=True):
     """From when to when someone could not read a table any more; `until` is None if they still cannot."""
 
     user: str
@@ -73,8 +73,8 @@ class Evidence(msgspec.Struct, frozen=True):
     access key was given for, by its print; `prints` the fingerprints of the files of plans, by what `given` calls them.
     """
 
-    given: tuple[Given, ...]
-    planned: tuple[Planned, ...]
+    given: tuple[GivenAccess, ...]
+    planned: tuple[PlannedRead, ...]
     reported: tuple[Reported, ...]
     folders: Mapping[str, str]
     users: frozenset[str]
@@ -103,7 +103,7 @@ def gather(events: Iterable[Event], users: Iterable[str], terms: Terms) -> Evide
     the files of the plan, as far as the audit names them; of a large plan, what a load would give.
     """
     spans: dict[tuple[str, str, str | None, str | None], list[dt.datetime]] = {}
-    planned: list[Planned] = []
+    planned: list[PlannedRead] = []
     reported: list[Reported] = []
     folders: dict[str, str] = {}
     keys: dict[str, str] = {}
@@ -132,7 +132,7 @@ def gather(events: Iterable[Event], users: Iterable[str], terms: Terms) -> Evide
             prints[name] = data
             spans.setdefault((user, table, None, name), []).append(at)
             if details.get("files"):
-                planned.append(Planned(event["id"], user, table, at, details["files"]))
+                planned.append(PlannedRead(event["id"], user, table, at, details["files"]))
             continue
         # A trusted engine is given the table itself.
         view = None if details.get("delegated") else details.get("view")
@@ -142,9 +142,9 @@ def gather(events: Iterable[Event], users: Iterable[str], terms: Terms) -> Evide
         if view is not None:
             spans.setdefault((user, table, None, view), []).append(at)
         if event["action"] == "read_table" and details.get("files") and details.keys().isdisjoint(_NO_PLAN):
-            planned.append(Planned(event["id"], user, table, at, details["files"]))
+            planned.append(PlannedRead(event["id"], user, table, at, details["files"]))
     given = [
-        Given(*whose, start - terms.skew, end + terms.skew)
+        GivenAccess(*whose, start - terms.skew, end + terms.skew)
         for whose, times in spans.items()
         for start, end in _merged(sorted(times), terms.window)
     ]

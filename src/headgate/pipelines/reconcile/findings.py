@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from headgate.pipelines.reconcile.access_logs import READS, read_logs
-from headgate.pipelines.reconcile.evidence import Evidence, Loss, Terms
+from headgate.pipelines.reconcile.evidence import Evidence, LostAccess, Terms
 from headgate.vending.credentials import KEY_PRINT
 from headgate.vending.vendor import session_name
 
@@ -38,7 +38,7 @@ _SUMMED: Final = ("sum(reads) AS reads", "sum(bytes) AS bytes", "min(at) AS firs
 _TIME: Final = pa.timestamp("us", tz="UTC")
 
 
-class Finding(msgspec.Struct, frozen=True):
+class ReadFinding(msgspec.Struct, frozen=True):
     """Something that was read, or not, and should not have been, or should."""
 
     kind: str
@@ -52,7 +52,7 @@ class Finding(msgspec.Struct, frozen=True):
     last: dt.datetime
 
 
-class Outcome(msgspec.Struct, frozen=True):
+class Reconciliation(msgspec.Struct, frozen=True):
     """The findings as rows in Spark, and what they rest on."""
 
     frame: Any
@@ -64,14 +64,15 @@ class Outcome(msgspec.Struct, frozen=True):
     until: dt.datetime | None
     """The last time that the logs tell of."""
 
-    def findings(self, most: int) -> list[Finding]:
+    def findings(self, most: int) -> list[ReadFinding]:
         """The first so many, the gravest kinds first."""
         grave = "CASE kind " + " ".join(f"WHEN '{k}' THEN {n}" for n, k in enumerate(KINDS)) + " END"
-        names = ", ".join(Finding.__struct_fields__)
+        names = ", ".join(ReadFinding.__struct_fields__)
         rows = self.frame.selectExpr(*names.split(", "), f"{grave} AS grave")
         ordered = rows.orderBy("grave", "user", "object", "first", "file").limit(most)
         return [
-            Finding(*(_utc(row[name]) for name in Finding.__struct_fields__)) for row in ordered.collect()
+            ReadFinding(*(_utc(row[name]) for name in ReadFinding.__struct_fields__))
+            for row in ordered.collect()
         ]
 
     def counts(self) -> dict[str, int]:
@@ -88,12 +89,12 @@ def reconcile(
     logs: Sequence[str] = (),
     format: str = "auto",
     named: Mapping[str, bytes] | None = None,
-    losses: Sequence[Loss] = (),
+    losses: Sequence[LostAccess] = (),
     trusted: Sequence[str] = (),
-) -> Outcome:
+) -> Reconciliation:
     """Compare logs and reports with what was given. `named` holds fingerprints of originals by view; `trusted` requesters are passed over."""
     if not logs:
-        return Outcome(_rest(spark, evidence, terms, None, None), 0, 0, {}, None)
+        return Reconciliation(_rest(spark, evidence, terms, None, None), 0, 0, {}, None)
     lines = read_logs(spark, logs, format)
     told = lines.groupBy("log").agg(*_exprs(*_TOLD)).collect()
     until = max((_utc(row.latest) for row in told if row.latest is not None), default=None)
@@ -104,7 +105,7 @@ def reconcile(
         "kind", "user", "object", "path AS file", "requester", "reads", "bytes", "first", "last"
     )
     total = judged.selectExpr("coalesce(sum(reads), 0) AS n").collect()[0].n
-    return Outcome(
+    return Reconciliation(
         found.unionByName(_rest(spark, evidence, terms, judged, until)).cache(),
         int(total),
         sum(row.total for row in told),
@@ -171,7 +172,7 @@ def _judged(
     evidence: Evidence,
     terms: Terms,
     named: Mapping[str, bytes],
-    losses: Sequence[Loss],
+    losses: Sequence[LostAccess],
 ) -> "DataFrame":
     """Each read with its table and the kind of finding it is; NULL for one that is as it should be."""
     from pyspark.sql import functions as f
@@ -244,7 +245,7 @@ def _prints(spark: "SparkSession", evidence: Evidence, named: Mapping[str, bytes
     return given.join(sets, "view").select("user", "print", "begins", "ends")
 
 
-def _lost(spark: "SparkSession", losses: Sequence[Loss]) -> "DataFrame":
+def _lost(spark: "SparkSession", losses: Sequence[LostAccess]) -> "DataFrame":
     return _table(
         spark,
         {

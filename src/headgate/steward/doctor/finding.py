@@ -3,7 +3,7 @@
 import msgspec
 
 
-class Finding(msgspec.Struct, frozen=True):
+class DoctorFinding(msgspec.Struct, frozen=True):
     """Something that is wrong, and what to do next."""
 
     check: str

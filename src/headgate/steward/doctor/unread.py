@@ -3,12 +3,12 @@
 from headgate.catalogs.registry import kind_of
 from headgate.model.objects import ObjectType, clip
 from headgate.model.properties import DEFINED
-from headgate.steward.doctor.finding import Finding
+from headgate.model.records import ObjectRecord
+from headgate.steward.doctor.finding import DoctorFinding
 from headgate.store import Read, Store, dropped, objects
-from headgate.store.records import ObjectRecord
 
 
-def unread(store: Store) -> list[Finding]:
+def unread(store: Store) -> list[DoctorFinding]:
     """Name every object with such a property."""
     with store.read() as read:
         return [
@@ -30,10 +30,10 @@ def _kind(read: Read, record: ObjectRecord) -> str:
     return f"{above.body['type']} schema"
 
 
-def _finding(read: Read, record: ObjectRecord, keys: list[str]) -> Finding:
+def _finding(read: Read, record: ObjectRecord, keys: list[str]) -> DoctorFinding:
     named = f"{record.type} {dropped.name_of(read, record.id)}"
     listed = ", ".join(f"'{clip(key)}'" for key in keys)
-    return Finding(
+    return DoctorFinding(
         "properties",
         f"{named} has properties that nothing reads: {listed}",
         "what they promise is not done: remove them from the object",

@@ -17,7 +17,7 @@ import sqlalchemy as sa
 from headgate.model import changes as c
 from headgate.model.errors import IllegalArgument
 from headgate.model.objects import SCHEMA_SEPARATOR, ObjectType
-from headgate.store.places import CONTESTED, DROPPED, LIVE, canonical
+from headgate.store.metadata.places import CONTESTED, DROPPED, LIVE, canonical
 
 _PLACED: Final = (ObjectType.TABLE, ObjectType.VIEW, ObjectType.FILESET)
 _READS: Final = ("load_table", "read_table", "load_view")
@@ -26,7 +26,7 @@ _changes: Final = msgspec.json.Decoder(list[c.Change])
 
 
 @dataclass
-class _Known:
+class _KnownObject:
     """An object as the journal tells of it, and the places that were found for it."""
 
     put: c.ObjectPut
@@ -39,11 +39,11 @@ class _Known:
     """When it was dropped, what it was called, its catalog and its metalake."""
 
 
-class _Past:
+class _ReplayedJournal:
     """The journal replayed: every object that ever was."""
 
     def __init__(self) -> None:
-        self.known: dict[int, _Known] = {}
+        self.known: dict[int, _KnownObject] = {}
         self.children: dict[tuple[int, ObjectType, str], int] = {}
 
     def apply(self, at: str, entry: list[c.Change]) -> None:
@@ -66,7 +66,7 @@ class _Past:
                     self.children.pop((before.put.parent, before.put.type, before.put.name), None)
                     before.put = change
                 else:
-                    self.known[change.id] = _Known(change, at)
+                    self.known[change.id] = _KnownObject(change, at)
                 self.children[change.parent, change.type, change.name] = change.id
             case c.ObjectGone() if change.id in self.known:
                 put = self.known[change.id].put
@@ -127,9 +127,9 @@ def fill(connection: sa.Connection) -> None:
             _write(connection, tables, past, id, there, claimed)
 
 
-def _replayed(connection: sa.Connection, tables: sa.MetaData) -> _Past:
+def _replayed(connection: sa.Connection, tables: sa.MetaData) -> _ReplayedJournal:
     """The journal and, in between, what the audit tells of the places of tables at that moment."""
-    past, journal = _Past(), tables.tables["journal"]
+    past, journal = _ReplayedJournal(), tables.tables["journal"]
     entries = iter(connection.execute(sa.select(journal).order_by(journal.c.revision)).all())
     waiting = next(entries, None)
     for event in _read_events(connection, tables.tables["audit"]):
@@ -162,12 +162,14 @@ def _read_events(connection: sa.Connection, audit: sa.Table) -> Iterator[Any]:
             yield row
 
 
-def _add_present(connection: sa.Connection, tables: sa.MetaData, past: _Past, there: dict[int, Any]) -> None:
+def _add_present(
+    connection: sa.Connection, tables: sa.MetaData, past: _ReplayedJournal, there: dict[int, Any]
+) -> None:
     """What the store itself tells of the objects that are there; the journal may not reach back to them."""
     for id, row in there.items():
         if id not in past.known:
             put = c.ObjectPut(id, row.parent, ObjectType(row.type), row.name)
-            past.known[id] = _Known(put, row.created_at)
+            past.known[id] = _KnownObject(put, row.created_at)
     for row in connection.execute(sa.select(tables.tables["pointers"])):
         past.known[row.object].places.insert(0, row.place)
     for id, row in there.items():
@@ -200,7 +202,7 @@ def _above(place: str) -> list[str]:
 def _write(
     connection: sa.Connection,
     tables: sa.MetaData,
-    past: _Past,
+    past: _ReplayedJournal,
     id: int,
     there: dict[int, Any],
     claimed: _Claimed,

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from headgate.model.errors import IllegalArgument
 from headgate.model.objects import ObjectType
 from headgate.model.places import overlap
-from headgate.store.places import CONTESTED, LIVE, canonical
+from headgate.store.metadata.places import CONTESTED, LIVE, canonical
 
 _GOVERNED: Final = "_headgate"
 

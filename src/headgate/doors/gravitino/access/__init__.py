@@ -1,0 +1,1 @@
+"""Who may do what: users, groups, roles, their privileges and the owners of objects."""

@@ -1,0 +1,1 @@
+"""What is in a metalake: metalakes and catalogs, schemas and what they hold, and jobs."""

@@ -1,0 +1,85 @@
+"""What a description of a table tells to someone who sees it through a lens: nothing of what is hidden."""
+
+from collections.abc import Callable
+from typing import Final
+
+import msgspec
+
+from headgate.lenses.outline import Outline, governed_properties
+from headgate.model import tables as t
+from headgate.steward.reads.lenses import ShapedLens
+
+Path = tuple[str, ...]
+
+_OF_THE_FORMAT: Final = ("provider", "format-version", "current-snapshot-id")
+"""What a description says of a table besides its own properties, and the governed document too."""
+
+
+def table(shaped: ShapedLens, whole: t.LoadedTable) -> t.LoadedTable:
+    """A table's description without its hidden columns, its layout and properties as the governed document has them.
+
+    INVARIANT: what is left out is left out by what it is, never by whether it mentions a hidden name: that would tell the
+    name to whoever guesses it.
+    """
+    lens = shaped.lens
+    if lens.whole:
+        return whole
+    gone = hidden_from(shaped)
+    blind = hides(frozenset(shaped.shape.path(id) for id in lens.blind))
+    definition = whole.definition
+    kept = (_column(column, gone) for column in definition.columns)
+    layout = [path for step in definition.partitioning for path in _partitioned(step)]
+    order = [path for step in definition.sort_orders for path in _named(step.sort_term)]
+    spread = [path for e in definition.distribution.func_args for path in _named(e)]
+    outline = Outline(lens.shown(shaped.shape.schema), shaped.within(lens.blind))
+    own = {key: value for key, value in definition.properties.items() if key in _OF_THE_FORMAT}
+    shown = msgspec.structs.replace(
+        definition,
+        columns=tuple(column for column in kept if column is not None),
+        partitioning=() if any(map(blind, layout)) else definition.partitioning,
+        sort_orders=() if any(map(blind, order)) else definition.sort_orders,
+        distribution=t.Distribution() if any(map(blind, spread)) else definition.distribution,
+        indexes=tuple(i for i in definition.indexes if not any(map(gone, i.field_names))),
+        properties={**governed_properties(definition.properties, outline), **own},
+    )
+    fields = {name: id for name, id in whole.fields.items() if id not in lens.hidden}
+    return msgspec.structs.replace(whole, definition=shown, fields=fields)
+
+
+def hides(hidden: frozenset[Path]) -> Callable[[Path], bool]:
+    """Whether a path is hidden, or lies inside of what is."""
+    return lambda path: any(path[: len(outer)] == outer for outer in hidden)
+
+
+def hidden_from(shaped: ShapedLens) -> Callable[[Path], bool]:
+    """Whether a column of that path is hidden by this lens."""
+    return hides(frozenset(shaped.shape.path(id) for id in shaped.lens.hidden))
+
+
+def _column(column: t.TableColumn, gone: Callable[[Path], bool]) -> t.TableColumn | None:
+    if gone((column.name,)):
+        return None
+    return msgspec.structs.replace(column, type=_type(column.type, (column.name,), gone))
+
+
+def _type(type: t.DataType, at: Path, gone: Callable[[Path], bool]) -> t.DataType:
+    match type:
+        case t.StructDataType(fields):
+            return t.StructDataType(
+                tuple(
+                    msgspec.structs.replace(f, type=_type(f.type, (*at, f.name), gone))
+                    for f in fields
+                    if not gone((*at, f.name))
+                )
+            )
+    return type
+
+
+def _partitioned(step: t.Partitioning) -> list[Path]:
+    named = [path for e in step.func_args or () for path in _named(e)]
+    return [*([step.field_name] if step.field_name else []), *(step.field_names or ()), *named]
+
+
+def _named(expression: t.Expression) -> list[Path]:
+    own = [expression.field_name] if expression.field_name else []
+    return [*own, *(path for e in expression.func_args or () for path in _named(e))]

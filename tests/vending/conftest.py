@@ -1,3 +1,0 @@
-from tests.minio import minio
-
-__all__ = ["minio"]
