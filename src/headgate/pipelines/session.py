@@ -2,16 +2,19 @@
 
 import hashlib
 import logging
+import threading
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
 
 if TYPE_CHECKING:
     # Other rooms take the type from here, so that none of them imports Spark.
     from pyspark.sql import SparkSession as SparkSession
+
+T = TypeVar("T")
 
 CATALOG: Final = "headgate_jobs"
 NAMESPACE: Final = "jobs"
@@ -27,6 +30,16 @@ _MEANING: Final = {
     "spark.sql.legacy.charVarcharAsString": "true",
 }
 """What the lowered SQL relies on; see headgate.language.lower.spark."""
+
+OPENING: Final = 90.0
+"""Seconds in which a server behind Spark Connect must serve a new session. PySpark itself asks for more than ten minutes,
+while readers wait for a worker that could try again."""
+ANSWERING: Final = 30.0
+"""Seconds in which such a server must answer a question that needs no work."""
+LEAVING: Final = 10.0
+"""Seconds in which such a server may take note that a session has ended."""
+WAITING: Final = "waiting for Spark Connect"
+"""What threads are called that may be left waiting."""
 
 
 class SparkSettings(msgspec.Struct, frozen=True):
@@ -50,7 +63,7 @@ def open_session(settings: SparkSettings | None = None) -> "SparkSession":
     """
     settings = settings or SparkSettings()
     session = bare_session(settings)
-    jobs_catalog(session, settings.storage)
+    _first(session, lambda: jobs_catalog(session, settings.storage))
     return session
 
 
@@ -61,8 +74,7 @@ def bare_session(settings: SparkSettings) -> "SparkSession":
     if settings.remote is not None:
         # A session of its own: one that the server has forgotten is not taken for a new one.
         session: SparkSession = SparkSession.builder.remote(settings.remote).create()
-        for key, value in {**_MEANING, **settings.more}.items():
-            session.conf.set(key, value)
+        _first(session, lambda: _configure(session, {**_MEANING, **settings.more}))
     else:
         session = _classic(settings)
     _silence()
@@ -73,7 +85,7 @@ def is_alive(session: "SparkSession") -> bool:
     """Whether the JVM, the cluster or the server behind a session still takes jobs."""
     try:
         if is_remote(session):
-            return bool(session.range(1).schema)
+            return _within(ANSWERING, lambda: bool(session.range(1).schema))
         return not session.sparkContext._jsc.sc().isStopped()
     except Exception:
         return False
@@ -88,11 +100,12 @@ def warm(session: "SparkSession") -> None:
 
 def close_session(session: "SparkSession") -> None:
     """End a session and its JVM, also one that is gone already. The next is opened with what it asks for."""
+    if is_remote(session):
+        _leave(session)
+        return
     with warnings.catch_warnings(), suppress(Exception):
         warnings.simplefilter("ignore")
         session.stop()
-    if is_remote(session):
-        return
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
@@ -141,6 +154,54 @@ def _classic(settings: SparkSettings) -> "SparkSession":
     session: SparkSession = builder.getOrCreate()
     session.sparkContext.setLogLevel("OFF")
     return session
+
+
+def _configure(session: "SparkSession", options: Mapping[str, str]) -> None:
+    for key, value in options.items():
+        session.conf.set(key, value)
+
+
+def _first(session: "SparkSession", work: Callable[[], object]) -> None:
+    """Do the first things with a session; one whose server does not answer is given up."""
+    if not is_remote(session):
+        work()
+        return
+    try:
+        _within(OPENING, work)
+    except BaseException:
+        _leave(session)
+        raise
+
+
+def _leave(session: Any) -> None:
+    """End a session behind Spark Connect. Its server may be gone, and then nobody waits for it."""
+    with suppress(Exception):
+        # Whatever is still to be said is said once: PySpark would repeat it for minutes.
+        session.client.set_retry_policies([])
+        _within(LEAVING, session.stop)
+    with suppress(Exception):
+        # Ends the calls that still wait, and with them the threads that wait for them.
+        session.client._channel.close()
+
+
+def _within(seconds: float, work: Callable[[], T]) -> T:
+    """What `work` gives, or TimeoutError if it takes longer; it then goes on in a thread that nobody waits for."""
+    done: list[T | BaseException] = []
+
+    def run() -> None:
+        try:
+            done.append(work())
+        except BaseException as error:
+            done.append(error)
+
+    thread = threading.Thread(target=run, name=WAITING, daemon=True)
+    thread.start()
+    thread.join(seconds)
+    if not done:
+        raise TimeoutError(f"Spark Connect does not answer within {seconds:.0f} s")
+    if isinstance(done[0], BaseException):
+        raise done[0]
+    return done[0]
 
 
 def _silence() -> None:
