@@ -66,6 +66,8 @@ database._prepare_sqlite = _prepare_sqlite
 
 UMASK = os.umask(0o022)
 os.umask(UMASK)
+CONNECT_MODE = "SPARK_CONNECT_MODE_ENABLED"
+"""What PySpark sets in the environment of a process that has opened a session behind Spark Connect."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -112,6 +114,13 @@ def umask() -> Iterator[None]:
     os.umask(UMASK)
     yield
     os.umask(UMASK)
+
+
+@pytest.fixture(autouse=True)
+def spark_of_its_own() -> Iterator[None]:
+    """A session behind Spark Connect turns all of PySpark's functions in its process to Spark Connect, and that stays."""
+    yield
+    os.environ.pop(CONNECT_MODE, None)
 
 
 @pytest.fixture(scope="session")

@@ -103,6 +103,9 @@ def fetch(peer: Peer) -> str | None:
     """Fetch one; answers why it could not be."""
     started = time.monotonic()
     for attempt in range(TRIES):
+        if peer.there:
+            # Somebody else on this machine has fetched it meanwhile.
+            return None
         try:
             peer.fetch(peer.place)
         except (Missing, OSError, subprocess.SubprocessError) as error:

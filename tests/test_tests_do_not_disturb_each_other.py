@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import UMASK
+from tests.conftest import CONNECT_MODE, UMASK
 
 TESTS = Path(__file__).parent
 SHARED = "tests.conftest"
@@ -18,6 +18,18 @@ SHARED = "tests.conftest"
 def test_a_test_that_makes_its_process_private_leaves_the_next_one_as_it_was(turn: str) -> None:
     private = 0o077 if UMASK != 0o077 else 0o027
     assert os.umask(private) == UMASK, turn
+
+
+@pytest.mark.xdist_group("connect")
+@pytest.mark.parametrize("turn", ["first", "second"])
+def test_a_test_that_asks_spark_connect_leaves_the_next_one_its_own_spark(turn: str) -> None:
+    pytest.importorskip("pyspark.sql.connect")
+    from pyspark.sql import SparkSession
+
+    assert CONNECT_MODE not in os.environ, turn
+    opened = SparkSession.builder.remote("sc://127.0.0.1:1").create()
+    assert CONNECT_MODE in os.environ
+    opened.client.close()
 
 
 def test_what_lives_longer_than_a_test_is_made_once() -> None:
