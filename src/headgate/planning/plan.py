@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 import numpy as np
@@ -55,6 +55,10 @@ METADATA_COLUMNS = frozenset(
     }
 )
 """Columns that every table has and no schema names; engines select them, the files need not."""
+
+
+_TOLD: Final = ("size", "records", "snapshot", "sequence", "partition")
+"""Columns of a segment that a `PlannedFile` tells, in its order."""
 
 
 @dataclass(frozen=True)
@@ -141,23 +145,28 @@ class Plan:
     def files(self, start: int = 0, stop: int | None = None) -> Iterator[PlannedFile]:
         """The files one by one, for whoever needs more than the JSON."""
         for pick, low, high in self._parts(start, stop):
-            rows = pick.rows[low:high]
-            applying = self.deletes.applying_to(pick.segment, pick.spec, rows)
-            for place, row in enumerate(rows.tolist()):
+            rows, segment = pick.rows[low:high], pick.segment
+            applying = self.deletes.applying_to(segment, pick.spec, rows)
+            paths = segment.paths(rows).to_pylist()
+            columns = (segment.column(name)[rows].tolist() for name in _TOLD)
+            # By the column: to look up each file's values one by one takes ten times as long.
+            for place, (path, size, records, snapshot, sequence, partition) in enumerate(
+                zip(paths, *columns, strict=True)
+            ):
                 yield PlannedFile(
-                    path=pick.segment.path_at(row),
+                    path=str(path, "utf-8"),
                     spec_id=pick.spec.spec_id,
-                    size=int(pick.segment.column("size")[row]),
-                    records=int(pick.segment.column("records")[row]),
-                    snapshot=int(pick.segment.column("snapshot")[row]),
-                    sequence=int(pick.segment.column("sequence")[row]),
-                    partition=pick.segment.partitions[int(pick.segment.column("partition")[row])],
+                    size=size,
+                    records=records,
+                    snapshot=snapshot,
+                    sequence=sequence,
+                    partition=segment.partitions[partition],
                     conforms=bool(pick.conforms[low + place]),
                     deletes=tuple(
                         self.deletes.files[number].segment.path_at(self.deletes.files[number].row)
                         for number in applying.get(place, ())
                     ),
-                    manifest=pick.segment.path,
+                    manifest=segment.path,
                 )
 
     def body(self, start: int = 0, stop: int | None = None) -> bytes:
