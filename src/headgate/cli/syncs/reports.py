@@ -1,9 +1,9 @@
 """How plans and results of a synchronisation are shown: to people, to scripts and to pipelines that read JUnit."""
 
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
-from xml.etree import ElementTree
 
 import msgspec
 from rich.table import Table
@@ -11,12 +11,14 @@ from rich.text import Text
 
 from headgate.cli import output
 from headgate.cli.failure import Failure
+from headgate.cli.junit import JunitCase, as_junit, keep
 from headgate.cli.output import Format
 
 MOST: Final = 50
 """Rows of a table that people are shown; JSON has them all."""
 
-_BAD: Final = ("failed", "refused as it would widen")
+_WIDENS: Final = "refused as it would widen"
+_BAD: Final = ("failed", _WIDENS)
 _UNSUPPORTED: Final = "skipped as unsupported"
 
 
@@ -88,6 +90,9 @@ def difference(found: dict[str, Any], source: str, target: str, format: Format) 
 
 
 def plan_shown(plans: list[dict[str, Any]], format: Format, *, beside: bool = False) -> None:
+    if format is Format.JUNIT:
+        print(junit_text(planned_results(plans)), end="")
+        return
     if format is not Format.TABLE:
         print(output.text(plans, format))
         return
@@ -134,13 +139,9 @@ def _shifts(say: Any, title: str, shifts: list[dict[str, str]]) -> None:
 # -- after ------------------------------------------------------------------------------------------------------
 
 
-def results(done: list[dict[str, Any]], format: Format, junit: Path | None) -> None:
+def results(done: list[dict[str, Any]], format: Format, file: Path | None) -> None:
     """Show what became of every item, and keep the JUnit report if one is asked for."""
-    if junit is not None:
-        try:
-            junit.write_text(junit_text(done))
-        except OSError as error:
-            raise Failure(f"{junit} cannot be written ({error.strerror})", "choose another --junit") from None
+    keep(junit_text(done), file)
     if format is Format.JUNIT:
         print(junit_text(done), end="")
     elif format is not Format.TABLE:
@@ -166,35 +167,36 @@ def _table(done: list[dict[str, Any]]) -> None:
 
 def junit_text(done: list[dict[str, Any]]) -> str:
     """One suite for each target, one case for each item."""
-    root = ElementTree.Element("testsuites")
-    for result in done:
-        suite = ElementTree.SubElement(root, "testsuite", name=f"sync {_xml(result['target'])}")
-        counts = Counter(_add_case(suite, result["target"], item) for item in result["items"])
-        for note in result["notes"]:
-            case = ElementTree.SubElement(suite, "testcase", classname=_xml(result["target"]), name="note")
-            ElementTree.SubElement(case, "failure", message=_xml(note))
-            counts["failure"] += 1
-        suite.set("tests", str(sum(counts.values())))
-        suite.set("failures", str(counts["failure"]))
-        suite.set("skipped", str(counts["skipped"]))
-    ElementTree.indent(root)
-    return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+    return as_junit((f"sync {result['target']}", _cases(result)) for result in done)
 
 
-def _add_case(suite: ElementTree.Element, target: str, item: dict[str, str]) -> str:
-    name = _xml(f"{item['change']}: {item['what']}")
-    case = ElementTree.SubElement(suite, "testcase", classname=_xml(target), name=name)
-    sort = "failure" if item["outcome"] in _BAD else "skipped" if item["outcome"] == _UNSUPPORTED else ""
-    if sort:
-        ElementTree.SubElement(case, sort, message=_xml(f"{item['outcome']}: {item['detail']}"))
-    return sort
+def _cases(result: dict[str, Any]) -> Iterator[JunitCase]:
+    target = result["target"]
+    for item in result["items"]:
+        name, told = f"{item['change']}: {item['what']}", f"{item['outcome']}: {item['detail']}"
+        if item["outcome"] in _BAD:
+            yield JunitCase(target, name, "failure", told)
+        elif item["outcome"] == _UNSUPPORTED:
+            yield JunitCase(target, name, "skipped", told)
+        else:
+            yield JunitCase(target, name)
+    for note in result["notes"]:
+        yield JunitCase(target, "note", "failure", note)
 
 
-def _xml(text: str) -> str:
-    """Text without the characters that XML has no way to say; names in other systems may hold any."""
-    return "".join(
-        c
-        if c in "\t\n\r" or (c >= " " and not "\ud800" <= c <= "\udfff" and c not in "\ufffe\uffff")
-        else "\ufffd"
-        for c in text
-    )
+def planned_results(plans: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Plans in the form of results, for reports on what would be done."""
+    return [
+        {
+            "target": plan["target"],
+            "items": [
+                *({**change, "outcome": "would be done", "detail": ""} for change in plan["changes"]),
+                *(
+                    {"change": "add", "what": refused["what"], "outcome": _WIDENS, "detail": refused["why"]}
+                    for refused in plan["refused"]
+                ),
+            ],
+            "notes": [],
+        }
+        for plan in plans
+    ]
