@@ -44,6 +44,7 @@ def failed(target: str, failure: Failure) -> dict[str, Any]:
         "loses": [],
         "unlisted": 0,
         "notes": [],
+        "open": [],
     }
 
 
@@ -58,7 +59,10 @@ class Drift:
         before, self.last[target] = self.last.get(target), plan["content"]
         if not plan["changes"]:
             refused = f", {len(plan['refused'])} refused" if plan["refused"] else ""
-            return f"{target}: in step{refused}"
+            left = (
+                f", {len(plan['open'])} stay open that the source keeps from people" if plan["open"] else ""
+            )
+            return f"{target}: in step{refused}{left}"
         count = f"{len(plan['changes'])} {'change' if len(plan['changes']) == 1 else 'changes'}"
         if before is None:
             return f"{target}: {count} to bring it in step"
@@ -108,10 +112,22 @@ def plan_shown(plans: list[dict[str, Any]], format: Format, *, beside: bool = Fa
         _lines(say, "put there by others, and taken away", plan["foreign"])
         _lines(say, "refused", [f"{r['what']}: {r['why']}" for r in plan["refused"]])
         _lines(say, "not carried over as they are", plan["losses"])
+        _lines(say, STAYS_OPEN, open_lines(plan))
         _shifts(say, "gain", plan["gains"])
         _shifts(say, "lose", plan["loses"])
         if plan["unlisted"]:
             say(Text(f"  {plan['unlisted']:,} more gains and losses are not listed"))
+
+
+STAYS_OPEN: Final = "stays open, though the source keeps it from them"
+
+
+def open_lines(found: dict[str, Any]) -> list[str]:
+    """What stays open in a target, with what others put there that keeps it so."""
+    return [
+        f"{each['user']}: {each['action']} on {each['object']}, as {'; '.join(each['by']) or 'no grant binds them'}"
+        for each in found["open"]
+    ]
 
 
 def clashes(found: list[str]) -> None:
@@ -163,6 +179,7 @@ def _table(done: list[dict[str, Any]]) -> None:
         lines = [f"{i['change']}: {i['what']}: {i['outcome']}: {i['detail']}" for i in bad]
         _lines(screen.print, f"not done in {result['target']}", lines)
         _lines(screen.print, f"to look at in {result['target']}", result["notes"])
+        _lines(screen.print, f"{STAYS_OPEN} in {result['target']}", open_lines(result))
 
 
 def junit_text(done: list[dict[str, Any]]) -> str:
@@ -182,6 +199,8 @@ def _cases(result: dict[str, Any]) -> Iterator[JunitCase]:
             yield JunitCase(target, name)
     for note in result["notes"]:
         yield JunitCase(target, "note", "failure", note)
+    for line in open_lines(result):
+        yield JunitCase(target, "stays open", "failure", line)
 
 
 def planned_results(plans: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -197,6 +216,7 @@ def planned_results(plans: list[dict[str, Any]]) -> list[dict[str, Any]]:
                 ),
             ],
             "notes": [],
+            "open": plan["open"],
         }
         for plan in plans
     ]

@@ -126,7 +126,7 @@ def push(
     if dry_run:
         keep(junit_text(planned_results(plans)), junit)
         plan_shown(plans, session.format)
-        if any(plan["refused"] for plan in plans):
+        if any(plan["refused"] or plan["open"] for plan in plans):
             raise typer.Exit(1)
         return
     _agree(plans, yes, session.format, "look at it with --dry-run")
@@ -309,11 +309,13 @@ def _watched(
     try:
         while not stopped.is_set():
             done: list[dict[str, Any]] = []
+            closed = True
             for body in asked:
                 target = body["target"]
                 try:
                     plan = _planned(session, body)
                     say(Text(drift.seen(target, plan)))
+                    closed = closed and not plan["open"]
                     if plan["changes"]:
                         done.append(_pushed(session, {**body, "plan": plan["digest"]}))
                 except Denied:
@@ -323,7 +325,7 @@ def _watched(
                     done.append(failed(target, failure))
             if done:
                 results(done, session.format, junit)
-            good = all(result["ok"] for result in done)
+            good = closed and all(result["ok"] for result in done)
             stopped.wait(seconds)
     finally:
         for number, handler in before.items():
