@@ -3,7 +3,6 @@
 INVARIANT: whoever named a server changes no other store than that server's.
 """
 
-import os
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -102,8 +101,7 @@ def _session(
     """The session, and whether the server is asked in it rather than the store opened."""
     named = bool(home or store)
     asked = not named and bool(token or (login and url))
-    at_hand = named or any(os.environ.get(setting.variable or "") for setting in (HOME, STORE))
-    if url and not asked and not at_hand:
+    if url and not asked and not named:
         raise Denied(
             f"nobody is signed in at {url}",
             "set HEADGATE_TOKEN to ask that server, or name its store with --home or --store",

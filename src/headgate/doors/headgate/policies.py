@@ -15,7 +15,7 @@ from headgate.model.errors import IllegalArgument
 from headgate.model.objects import ObjectRef, ObjectType
 from headgate.model.principals import ActiveRoles
 from headgate.steward.policies.applying import digest
-from headgate.steward.policies.authoring import Edit, PolicyFiles
+from headgate.steward.policies.edits import Edit, PolicyFiles
 from headgate.steward.policies.inspection import LensQuestion
 
 routes = Routes("/api/headgate")

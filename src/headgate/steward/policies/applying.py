@@ -19,7 +19,8 @@ from headgate.model.objects import ObjectRef, clip
 from headgate.model.principals import Identity
 from headgate.steward.findings import examine
 from headgate.steward.kernel import Kernel
-from headgate.steward.policies.authoring import Authoring, Edit, PolicyFiles
+from headgate.steward.policies.authoring import Authoring
+from headgate.steward.policies.edits import Edit, PolicyFiles
 from headgate.steward.policies.inspection import Inspection
 
 _NAMED: Final = 5
@@ -44,7 +45,7 @@ class Applying:
         self, identity: Identity, metalake: ObjectRef, files: PolicyFiles, *, at_least: int = 0
     ) -> ProposedEdits:
         """What `apply` would do for the same caller. It takes the rights of `apply`, and changes nothing."""
-        authority, top, edits = self.authoring.compared(identity, metalake, files, at_least=at_least)
+        authority, top, _, edits = self.authoring.compared(identity, metalake, files, at_least=at_least)
         asks = tuple(self._asks(identity, metalake, authority, top, edits))
         return ProposedEdits(tuple(edits), digest(edits), asks)
 
@@ -59,8 +60,8 @@ class Applying:
         at_least: int = 0,
     ) -> list[Edit]:
         """Make the policies of a metalake those of the documents, all of it or nothing."""
-        authority, top, edits = self.authoring.compared(identity, metalake, files, at_least=at_least)
-        if not allow_empty and not self.authoring.read(top, files):
+        authority, top, wanted, edits = self.authoring.compared(identity, metalake, files, at_least=at_least)
+        if not wanted and not allow_empty:
             raise IllegalArgument(
                 "the documents hold no policies",
                 hint="name others; that there shall be none is said with --allow-empty ('allowEmpty' over HTTP)",
@@ -97,8 +98,8 @@ class Applying:
         removed = [edit.name for edit in edits if edit.kind == "removed"]
         if removed:
             yield f"{_policies(removed)} would be removed"
+        loose = [edit.name for edit in edits if edit.kind != "removed" and _could_widen(edit)]
         if not examine(authority, identity, Op.ASK, metalake).allowed:
-            loose = [edit.name for edit in edits if edit.kind != "removed" and _could_widen(edit)]
             if loose:
                 yield f"{_policies(loose)} could show somebody more, and you may not be told whom"
             return
@@ -106,7 +107,7 @@ class Applying:
         wider, unread = self.inspection.widened(identity, authority, top, edits, now)
         for each in wider:
             yield describe(each)
-        if unread:
+        if unread and (removed or loose):
             yield f"the columns of {_some(unread)} cannot be told now, so nor can who would see more of it"
 
 

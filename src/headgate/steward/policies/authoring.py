@@ -4,7 +4,7 @@ import datetime as dt
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import msgspec
 
@@ -37,40 +37,13 @@ from headgate.steward.kernel import Kernel
 from headgate.steward.metadata.shapes import Shapes, tables_below
 from headgate.steward.ownership import created
 from headgate.steward.permits import Permit
+from headgate.steward.policies.edits import Comparison, Edit, PolicyFiles, Stored
 from headgate.steward.policies.mask_keys import take
 from headgate.store import Write, labels, objects
 from headgate.store import policies as kept
 from headgate.store.policies import OWN, Version
 
 _TYPES: Final = (ObjectType.METALAKE, ObjectType.CATALOG, ObjectType.SCHEMA, ObjectType.TABLE)
-
-
-class PolicyFiles(msgspec.Struct, frozen=True):
-    """Policy documents as somebody sent them; if they are the whole, policies that they do not hold go."""
-
-    files: tuple[tuple[str, str], ...]
-    whole: bool = False
-
-
-class Stored(msgspec.Struct, frozen=True):
-    """A policy as it is kept, with the name that its object has now; `on` is empty if the object is gone."""
-
-    id: int
-    policy: Policy
-    owner: int | None = None
-
-
-class Edit(msgspec.Struct, frozen=True):
-    """One policy that is created, changed or removed."""
-
-    kind: Literal["created", "changed", "removed"]
-    name: str
-    before: Stored | None
-    after: Policy | None
-
-    @property
-    def id(self) -> int | None:
-        return None if self.before is None else self.before.id
 
 
 class Authoring:
@@ -258,13 +231,13 @@ class Authoring:
 
     def compared(
         self, identity: Identity, metalake: ObjectRef, files: PolicyFiles, *, at_least: int = 0
-    ) -> tuple[Authority, Node, list[Edit]]:
-        """What documents would change, for somebody who may make policies of them and see those they are compared with."""
+    ) -> Comparison:
+        """What documents say and would change, for somebody who may make policies of them and see those they are compared with."""
         authority = self.kernel.authority(at_least)
         top = self._top(identity, metalake, authority)
         wanted = self.read(top, files)
         self._may_compare(identity, authority, top, wanted, whole=files.whole)
-        return authority, top, self.edits(authority, top, wanted, whole=files.whole)
+        return Comparison(authority, top, wanted, self.edits(authority, top, wanted, whole=files.whole))
 
     def _top(self, identity: Identity, metalake: ObjectRef, authority: Authority) -> Node:
         """The metalake, for somebody who may make policies in it or change one that is there.

@@ -32,7 +32,8 @@ from headgate.steward.findings import Refused, as_known, examine
 from headgate.steward.kernel import Kernel
 from headgate.steward.metadata.shapes import Shapes, tables_below
 from headgate.steward.permits import Permit, nothing_here
-from headgate.steward.policies.authoring import Authoring, Edit, PolicyFiles, on_of
+from headgate.steward.policies.authoring import Authoring, on_of
+from headgate.steward.policies.edits import Edit, PolicyFiles
 from headgate.steward.reads.lenses import decide
 from headgate.store import keys
 
