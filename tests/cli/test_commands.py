@@ -112,7 +112,7 @@ def test_a_lakehouse_from_nothing_to_a_denial_that_explains_itself(run: Run) -> 
         run("tag", "create", "--name", "pii", "--comment", "about people", "--allowed-values", "email,phone")
     )
     done(run("tag", "create", "--name", "old"))
-    assert run("tag", "apply", "--tag", "pii=shoe", "--on", "schema:c.s").returncode == 1, "no such value"
+    assert run("tag", "apply", "--tag", "pii=shoe", "--on", "schema:c.s").returncode == 2, "no such value"
     done(run("tag", "apply", "--tag", "pii=email,old", "--on", "schema:c.s"))
     inherited = json.loads(done(run("tag", "list", "--on", "table:c.s.orders", "--output", "json")))
     assert [(tag["name"], tag["inherited"]) for tag in inherited] == [("old", True), ("pii", True)]
@@ -175,7 +175,7 @@ def test_failures_exit_with_1_and_denials_with_3(run: Run) -> None:
 
 def test_nobody_is_signed_in_and_no_metalake_is_named_are_said_before_asking(server: RunningServer) -> None:
     nobody = headgate_here("metalake", "list", "--url", server.url)
-    assert (nobody.returncode, "HEADGATE_TOKEN" in nobody.stderr) == (2, True)
+    assert (nobody.returncode, "HEADGATE_TOKEN" in nobody.stderr) == (3, True)
     nowhere = headgate_here("catalog", "list", "--url", server.url, "--login", "admin")
     assert (nowhere.returncode, "HEADGATE_METALAKE" in nowhere.stderr) == (2, True)
 

@@ -102,5 +102,13 @@ def test_a_grant_voids_what_binds_through_a_tag() -> None:
     ]
 
 
+def test_a_finding_that_its_policy_accepts_is_told_with_the_reason() -> None:
+    text = "policy: p\non: m\nto: [group:nobody]\nhide: [nothing]\naccept: {to-nobody: they come in spring}\n"
+    told = {finding.rule: finding.accepted for finding in lint(survey(text))}
+    assert told == {"to-nobody": "they come in spring", "no-columns": None}
+    other = text.replace("policy: p", "policy: q").replace("accept: {to-nobody: they come in spring}\n", "")
+    assert ("q", None) in {(f.policy, f.accepted) for f in lint(survey(f"{text}---\n{other}"))}
+
+
 def test_every_rule_is_tested() -> None:
     assert set(CASES) | {"voided"} == set(RULES)

@@ -95,7 +95,7 @@ def test_a_key_of_gravitino_is_refused_or_something_reads_it(kind: str, key: str
 
 def test_all_that_is_said_to_be_read_is(words: set[str]) -> None:
     for kind, defined in DEFINED.items():
-        for name in defined.read:
+        for name in (*defined.read, *defined.own):
             assert name.removesuffix("*") in words, f"nothing in the source reads '{name}' of a {kind}"
 
 
@@ -169,6 +169,66 @@ def test_a_metalake_and_a_connection_test_refuse_them_too(api: Api, lake: None) 
     tested = api("admin", "POST", f"{LAKE}/catalogs/testConnection", body).json()
     assert tested["code"] == 1001
     assert "'authorization-provider'" in tested["message"]
+
+
+SLIPS: Final = [
+    ("s3-regoin", "s3-region"),
+    ("s3_region", "s3-region"),
+    ("s3.endpiont", "s3-endpoint"),
+    ("Warehouse", "warehouse"),
+    ("warehose", "warehouse"),
+    ("catalog-backnd", "catalog-backend"),
+    ("credential-provider", "credential-providers"),
+    ("headgate.enforse", "headgate.enforce"),
+    ("headgate.original", "headgate.originals"),
+    ("s3-remote-singing", "s3-remote-signing"),
+    ("allowed-location", "allowed-locations"),
+]
+
+
+@pytest.mark.parametrize(("slip", "meant"), SLIPS)
+def test_a_slip_in_the_name_of_a_property_is_refused_with_what_was_meant(
+    api: Api, lake: None, slip: str, meant: str
+) -> None:
+    path = f"{LAKE}/catalogs"
+    update = {"updates": [{"@type": "setProperty", "property": slip, "value": "x"}]}
+    for answer in (
+        api("admin", "POST", path, body_of("lakehouse-iceberg native catalog", "n", {slip: "x"})),
+        api("admin", "PUT", f"{path}/relational", update),
+    ):
+        assert answer.status_code == 400, answer.text
+        assert f"'{slip}'" in answer.json()["message"]
+        assert f"'{meant}'" in answer.json()["message"]
+
+
+def test_what_begins_like_a_setting_of_this_server_is_one_or_refused(api: Api, lake: None) -> None:
+    body = body_of("lakehouse-iceberg native catalog", "n", {"headgate.speed": "high"})
+    answer = api("admin", "POST", f"{LAKE}/catalogs", body)
+    assert answer.status_code == 400
+    assert "headgate.enforce" in answer.json()["message"]
+
+
+def test_own_words_and_everything_that_is_read_are_no_slips() -> None:
+    own = (
+        "owner",
+        "team",
+        "stage",
+        "region",
+        "location",
+        "note",
+        "cost-centre",
+        "s3-notes",
+        "my.own-key",
+        "zone",
+    )
+    for kind, defined in DEFINED.items():
+        if kind.endswith("catalog"):
+            known = [
+                name.removesuffix("*") + "x" * name.endswith("*") for name in (*defined.read, *defined.own)
+            ]
+            aliases = [name.replace("s3-", "s3.", 1) for name in known]
+            for key in (*own, *known, *aliases):
+                assert defined.meant_by(key) is None, f"'{key}' of a {kind}"
 
 
 def test_an_older_store_with_such_properties_opens_and_the_doctor_names_them(

@@ -3,7 +3,16 @@
 from collections.abc import Collection
 from typing import Any
 
-from headgate.model.errors import HeadgateError
+from headgate.model.errors import HeadgateError, Unavailable
+
+
+class SparkMissing(Unavailable):
+    """PySpark is not there, or lacks what Spark Connect needs."""
+
+    def __init__(self, *, remote: bool = False) -> None:
+        extra = "connect" if remote else "spark"
+        what = "the client of Spark Connect" if remote else "Spark"
+        super().__init__(f"{what} is not installed", hint=f"install it with: pip install 'headgate[{extra}]'")
 
 
 class JobFailed(HeadgateError):

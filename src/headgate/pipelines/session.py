@@ -1,6 +1,7 @@
 """The Spark session that jobs run in: local, on a cluster, or behind Spark Connect."""
 
 import hashlib
+import importlib.util
 import logging
 import threading
 import warnings
@@ -9,6 +10,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
+
+from headgate.pipelines.errors import SparkMissing
 
 if TYPE_CHECKING:
     # Other rooms take the type from here, so that none of them imports Spark.
@@ -67,8 +70,20 @@ def open_session(settings: SparkSettings | None = None) -> "SparkSession":
     return session
 
 
+def is_installed() -> bool:
+    """Whether this process could open a session at all."""
+    return importlib.util.find_spec("pyspark") is not None
+
+
 def bare_session(settings: SparkSettings) -> "SparkSession":
     """Open a session for what touches no tables: a server behind Spark Connect needs nothing of Iceberg for it."""
+    try:
+        return _bare_session(settings)
+    except ImportError as error:
+        raise SparkMissing(remote=settings.remote is not None) from error
+
+
+def _bare_session(settings: SparkSettings) -> "SparkSession":
     from pyspark.sql import SparkSession
 
     if settings.remote is not None:

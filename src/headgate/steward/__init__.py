@@ -33,6 +33,7 @@ from headgate.steward.metadata.statistics import Statistics
 from headgate.steward.metadata.tables import Tables
 from headgate.steward.metadata.views import Views
 from headgate.steward.permits import Permit
+from headgate.steward.policies.applying import Applying
 from headgate.steward.policies.authoring import Authoring
 from headgate.steward.policies.gravitino import Policies
 from headgate.steward.policies.guard import Guard
@@ -151,6 +152,7 @@ class Steward:
         self.mask_keys = MaskKeys(kernel)
         self.authoring = Authoring(kernel, self.shapes)
         self.inspection = Inspection(kernel, self.authoring, self.shapes)
+        self.applying = Applying(kernel, self.authoring, self.inspection)
         self.policies = Policies(kernel, self._columns, self.authoring)
 
     def close(self) -> None:

@@ -179,11 +179,14 @@ class Kernel:
 
     @contextmanager
     def change(
-        self, *permits: Permit, telling: Callable[[Permit], dict[str, object]] | None = None
+        self,
+        *permits: Permit,
+        telling: Callable[[Permit], dict[str, object]] | None = None,
+        last: Callable[[], None] | None = None,
     ) -> Iterator[Write]:
         """Change the store under these permits, which are decided again now that nothing else can change it.
 
-        `telling` adds what the audit trail shall know of each.
+        `telling` adds what the audit trail shall know of each. `last` is asked once the change is allowed, and may refuse it.
         """
         first = permits[0]
         try:
@@ -194,6 +197,8 @@ class Kernel:
                 yield tx
                 # INVARIANT: whatever a change writes, it is held against its actor's view before it is committed.
                 self.ports.guard(authority, first.identity, tx.changes)
+                if last is not None:
+                    last()
                 for permit in permits:
                     details = {} if telling is None else telling(permit)
                     done = _event(

@@ -14,7 +14,7 @@ import structlog
 
 from headgate.lenses.copies import GovernedCopy
 from headgate.model.errors import ConnectionFailed, HeadgateError, NotFound, Unavailable
-from headgate.pipelines.errors import JobFailed
+from headgate.pipelines.errors import JobFailed, SparkMissing
 from headgate.pipelines.materialise import materialise
 from headgate.pipelines.session import AWS, SparkSettings, close_session, is_alive, open_session, warm
 from headgate.steward.reads.copies.workshop import Order, Workshop, redact
@@ -136,7 +136,12 @@ class Worker:
             log.info("opening Spark", master=self.settings.remote or self.settings.master)
             try:
                 self._spark = open_session(self.settings)
+            except SparkMissing:
+                raise
             except Exception as error:
+                # Spark has read nothing yet, so what it says of itself holds no value of a table.
+                said = str(error).strip().partition("\n")[0][:300]
+                log.error("Spark does not start", error=type(error).__name__, reason=said)
                 raise Unavailable(
                     "Spark does not start", hint=f"{type(error).__name__}; the worker's log says more"
                 ) from error

@@ -103,7 +103,7 @@ def delete(session: Session, name: Name, force: Force = False) -> None:
 
 
 def _body(
-    name: str, provider: str, type: str | None, comment: str | None, properties: str | None
+    name: str, provider: str, type: str | None, comment: str | None, properties: list[str] | None
 ) -> dict[str, object]:
     return {
         "name": name,

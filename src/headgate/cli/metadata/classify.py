@@ -1,12 +1,11 @@
 """`headgate classify`: which columns hold personal data, and tags for them."""
 
-import sys
 from typing import Annotated, Any, Final
 
 import typer
 from rich.text import Text
 
-from headgate.cli.command import Catalog, command, verbs
+from headgate.cli.command import Catalog, Yes, command, confirm, need_answer, verbs
 from headgate.cli.failure import Failure, Usage
 from headgate.cli.operations.spark import LOCAL, Conf, Master, Remote, catalog_settings, open_spark
 from headgate.cli.output import Format, console
@@ -27,10 +26,10 @@ Least = Annotated[
     float, typer.Option("--min-confidence", min=0.0, max=1.0, help="Show what is at least so likely.")
 ]
 Apply = Annotated[bool, typer.Option("--apply", help="Put the tags on the columns.")]
-Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
 
 COLUMNS: Final = ("table", "column", "tag", "confidence", "evidence", "state")
 NEW: Final = "new"
+LOOK: Final = "look at it without --apply"
 
 Row = dict[str, Any]
 
@@ -57,8 +56,9 @@ def classify(
     """
     if table is not None and schema is None:
         raise Usage("--table needs the schema it is in", "add --schema NAME")
-    if apply and not yes and not sys.stdin.isatty():
-        raise Usage("nobody can be asked here", "look at it without --apply, then add --yes")
+    if apply:
+        # Before Spark starts, rather than after it has read every table.
+        need_answer(yes, look=LOOK)
     tables = _tables(session, catalog, schema, table)
     rows, unread, seen = _looked_at(
         session, catalog, tables, sample, min_confidence, spark_master, spark_remote, spark_conf
@@ -180,8 +180,7 @@ def _applied(session: Session, rows: list[Row], missing: bool, yes: bool) -> int
         return 0
     if not yes:
         _preview(rows)
-        if not typer.confirm(f"Put {len(new)} tags on columns?", err=True):
-            raise Failure("nothing was changed")
+        confirm(f"Put {len(new)} tags on columns?", yes, look=LOOK)
     if missing:
         session.post(
             session.in_metalake("tags"),

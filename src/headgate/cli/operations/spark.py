@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from headgate.cli.failure import Failure, Usage
 from headgate.cli.session import Session
+from headgate.model.errors import HeadgateError
 
 if TYPE_CHECKING:
     from headgate.pipelines.session import SparkSession
@@ -49,13 +50,14 @@ def open_spark(
 
         settings = SparkSettings(master=master, remote=remote, more={**(more or {}), **own})
         return open_session(settings) if tables else bare_session(replace(settings, packages=()))
-    except ImportError:
-        raise Failure("Spark is not installed", "install it with: pip install 'headgate[spark]'") from None
+    except HeadgateError as error:
+        raise Failure(error.message, error.hint) from None
     except Exception as error:
-        where = remote or master
         raise Failure(
-            f"Spark at {where} does not start ({type(error).__name__})",
-            "see that Java 17 is installed, and that --spark-master or --spark-remote is right",
+            f"Spark at {remote or master} does not start ({type(error).__name__})",
+            "see that Java 17 is installed, and that --spark-master is right"
+            if remote is None
+            else "see that it serves Spark 4.1, and that --spark-remote is right",
         ) from None
 
 
@@ -84,7 +86,7 @@ def catalog_settings(session: Session, catalog: str) -> tuple[str, dict[str, str
     settings: dict[str, Any] = {
         prefix: "org.apache.iceberg.spark.SparkCatalog",
         f"{prefix}.type": "rest",
-        f"{prefix}.uri": f"{session.url.rstrip('/')}/iceberg",
+        f"{prefix}.uri": f"{session.address}/iceberg",
         f"{prefix}.warehouse": f"{metalake}.{catalog}",
         f"{prefix}.cache-enabled": "false",
         f"{prefix}.header.X-Iceberg-Access-Delegation": "vended-credentials",

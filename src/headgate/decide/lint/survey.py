@@ -24,6 +24,8 @@ class LintFinding(msgspec.Struct, frozen=True):
     policy: str
     message: str
     next: str
+    accepted: str | None = None
+    """The reason for which the policy itself says that it is meant so."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,13 +1,15 @@
 """Policies of Headgate's own: read, checked against the tables they are on, and written all together or not at all."""
 
 import datetime as dt
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final, Literal
+from difflib import get_close_matches
+from typing import Any, Final
 
 import msgspec
 
 from headgate.decide import Authority, Node, Op, allowed
+from headgate.decide.lint import RULES
 from headgate.decide.operations import LOADS
 from headgate.decide.policies.clauses import Clause, known_tags, rules_of
 from headgate.decide.policies.lens import Lens, binding, decide, doubtful
@@ -35,40 +37,13 @@ from headgate.steward.kernel import Kernel
 from headgate.steward.metadata.shapes import Shapes, tables_below
 from headgate.steward.ownership import created
 from headgate.steward.permits import Permit
+from headgate.steward.policies.edits import Comparison, Edit, PolicyFiles, Stored
 from headgate.steward.policies.mask_keys import take
 from headgate.store import Write, labels, objects
 from headgate.store import policies as kept
 from headgate.store.policies import OWN, Version
 
 _TYPES: Final = (ObjectType.METALAKE, ObjectType.CATALOG, ObjectType.SCHEMA, ObjectType.TABLE)
-
-
-class PolicyFiles(msgspec.Struct, frozen=True):
-    """Policy documents as somebody sent them; if they are the whole, policies that they do not hold go."""
-
-    files: tuple[tuple[str, str], ...]
-    whole: bool = False
-
-
-class Stored(msgspec.Struct, frozen=True):
-    """A policy as it is kept, with the name that its object has now; `on` is empty if the object is gone."""
-
-    id: int
-    policy: Policy
-    owner: int | None = None
-
-
-class Edit(msgspec.Struct, frozen=True):
-    """One policy that is created, changed or removed."""
-
-    kind: Literal["created", "changed", "removed"]
-    name: str
-    before: Stored | None
-    after: Policy | None
-
-    @property
-    def id(self) -> int | None:
-        return None if self.before is None else self.before.id
 
 
 class Authoring:
@@ -113,13 +88,21 @@ class Authoring:
         return policies
 
     def read_on(self, metalake: Node, policy: Policy) -> None:
-        """Refuse a policy that is for another metalake."""
+        """Refuse a policy that is for another metalake, or accepts what no rule finds."""
         if policy.on[:1] != (metalake.name,):
             raise _wrong(
                 policy,
                 f"is on '{clip(written(policy.on))}', not in '{metalake.name}'",
                 "begin on: with the metalake",
             )
+        for rule, _ in policy.accept:
+            if rule not in RULES:
+                near = get_close_matches(rule, RULES, n=1)
+                raise _wrong(
+                    policy,
+                    f"accepts findings of '{clip(rule)}', which is no lint rule",
+                    f"did you mean {near[0]}?" if near else f"use one of {', '.join(sorted(RULES))}",
+                )
 
     def edits(
         self, authority: Authority, metalake: Node, wanted: Iterable[Policy], *, whole: bool
@@ -246,17 +229,15 @@ class Authoring:
 
     # -- writing --------------------------------------------------------------------------------------------------
 
-    def apply(
+    def compared(
         self, identity: Identity, metalake: ObjectRef, files: PolicyFiles, *, at_least: int = 0
-    ) -> list[Edit]:
-        """Make the policies of a metalake those of the documents, all of it or nothing."""
+    ) -> Comparison:
+        """What documents say and would change, for somebody who may make policies of them and see those they are compared with."""
         authority = self.kernel.authority(at_least)
         top = self._top(identity, metalake, authority)
         wanted = self.read(top, files)
         self._may_compare(identity, authority, top, wanted, whole=files.whole)
-        edits = self.edits(authority, top, wanted, whole=files.whole)
-        self.write(identity, metalake, authority, edits)
-        return edits
+        return Comparison(authority, top, wanted, self.edits(authority, top, wanted, whole=files.whole))
 
     def _top(self, identity: Identity, metalake: ObjectRef, authority: Authority) -> Node:
         """The metalake, for somebody who may make policies in it or change one that is there.
@@ -288,9 +269,15 @@ class Authoring:
                 )
 
     def write(
-        self, identity: Identity, metalake: ObjectRef, authority: Authority, edits: Sequence[Edit]
+        self,
+        identity: Identity,
+        metalake: ObjectRef,
+        authority: Authority,
+        edits: Sequence[Edit],
+        *,
+        last: Callable[[], None] | None = None,
     ) -> None:
-        """Make edits, each under the permit it takes, in one transaction."""
+        """Make edits, each under the permit it takes, in one transaction; `last` may still refuse what is allowed."""
         if not edits:
             return
         permits = [self._permit(identity, metalake, authority, edit) for edit in edits]
@@ -300,7 +287,7 @@ class Authoring:
             if edit.after is not None:
                 self._may_restrict(identity, authority, edit.after)
         self.check(authority, top, edits, identity)
-        with self.kernel.change(*permits) as tx:
+        with self.kernel.change(*permits, last=last) as tx:
             now = self.kernel.authority()
             for edit, permit in zip(edits, permits, strict=True):
                 if edit.after is not None:

@@ -5,13 +5,19 @@ told to everybody, and nothing of what it hides.
 """
 
 import datetime as dt
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import msgspec
 from msgspec.structs import replace
 
 from headgate.decide import Authority, Node, Op
-from headgate.decide.changes.foresight import ComparedCircumstances, Effect, effects
+from headgate.decide.changes.foresight import (
+    ComparedCircumstances,
+    Effect,
+    WiderView,
+    effects,
+    widened,
+)
 from headgate.decide.lint import LintFinding, Survey, lint
 from headgate.decide.policies.people import person
 from headgate.decide.policies.reasons import LensExplanation, View, explain_lens
@@ -26,7 +32,8 @@ from headgate.steward.findings import Refused, as_known, examine
 from headgate.steward.kernel import Kernel
 from headgate.steward.metadata.shapes import Shapes, tables_below
 from headgate.steward.permits import Permit, nothing_here
-from headgate.steward.policies.authoring import Authoring, Edit, PolicyFiles, on_of
+from headgate.steward.policies.authoring import Authoring, on_of
+from headgate.steward.policies.edits import Edit, PolicyFiles
 from headgate.steward.reads.lenses import decide
 from headgate.store import keys
 
@@ -59,6 +66,8 @@ class PolicyPlan(msgspec.Struct, frozen=True):
     effects: tuple[Effect, ...]
     tables: int
     """How many tables were looked at."""
+    wider: tuple[WiderView, ...] = ()
+    """Who would see more of which tables."""
     unread: tuple[str, ...] = ()
     """Tables whose columns could not be told, so that nothing is foretold of them; they cannot be read either."""
 
@@ -147,17 +156,39 @@ class Inspection:
         """Which policies would be created, changed and removed, and whose lens on which table becomes another."""
         supposed, edits = self._supposed(permit, files)
         self.authoring.check(permit.authority, permit.node, edits, permit.identity)
+        tables, unread = self._concerned(permit.authority, edits)
+        found = effects(permit.authority, supposed, permit.node, tables, circumstances)
+        more = widened(permit.authority, supposed, permit.node, tables, circumstances)
+        return PolicyPlan(tuple(edits), tuple(found), len(tables), tuple(more), unread)
+
+    def widened(
+        self,
+        identity: Identity,
+        authority: Authority,
+        metalake: Node,
+        edits: Sequence[Edit],
+        circumstances: ComparedCircumstances,
+    ) -> tuple[list[WiderView], tuple[str, ...]]:
+        """Who would see more of which tables, and the tables of which that cannot be told."""
+        supposed = self.authoring.hypothetical(authority, metalake, edits, identity)
+        tables, unread = self._concerned(authority, edits)
+        return widened(authority, supposed, metalake, tables, circumstances), unread
+
+    def _concerned(
+        self, authority: Authority, edits: Sequence[Edit]
+    ) -> tuple[list[tuple[Node, Shape]], tuple[str, ...]]:
+        """The tables below what edited policies are or were on, and those of them whose columns cannot be told."""
         concerned: dict[int, Node] = {}
         for edit in edits:
-            targets = [] if edit.after is None else [self.authoring.target(permit.authority, edit.after)]
-            before = None if edit.id is None else on_of(permit.authority, edit.id)
+            targets = [] if edit.after is None else [self.authoring.target(authority, edit.after)]
+            before = None if edit.id is None else on_of(authority, edit.id)
             for target in (*targets, *([] if before is None else [before])):
-                concerned.update((table.id, table) for table in tables_below(permit.authority, target))
-        tables = self._shaped(permit.authority, concerned)
-        found = effects(permit.authority, supposed, permit.node, tables, circumstances)
+                concerned.update((table.id, table) for table in tables_below(authority, target))
+        tables = self._shaped(authority, concerned)
         told = {table.id for table, _ in tables}
-        unread = [permit.authority.ref(t).full_name for id, t in sorted(concerned.items()) if id not in told]
-        return PolicyPlan(tuple(edits), tuple(found), len(tables), tuple(unread))
+        return tables, tuple(
+            authority.ref(t).full_name for id, t in sorted(concerned.items()) if id not in told
+        )
 
     @act(Op.ASK)
     def lint(
