@@ -12,6 +12,7 @@ import msgspec
 import orjson
 
 from headgate.catalogs.iceberg.storage import Storage
+from headgate.catalogs.locations import metadata_file
 from headgate.lenses.entries import DATA, DELETES, EXISTING, ManifestEntry, live, read_manifest, snapshot_of
 from headgate.lenses.entries import manifests_of as listed_in
 from headgate.lenses.manifests import METRICS, Written, write_manifest, write_manifest_list
@@ -184,7 +185,7 @@ def _document(
 
 
 def _write(storage: Storage, folder: str, table: Json) -> str:
-    location = f"{folder}/{uuid.uuid4().hex}.metadata.json"
+    location = metadata_file(folder, 0)
     storage.write_bytes(location, orjson.dumps(table))
     return location
 
