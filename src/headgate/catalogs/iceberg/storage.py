@@ -24,28 +24,11 @@ from pyiceberg.typedef import EMPTY_DICT, Properties
 
 from headgate.catalogs.locations import normal
 from headgate.catalogs.openings import RAISE_LARGEST, Openings
+from headgate.catalogs.storage_settings import StorageSettings
 from headgate.model.errors import ConnectionFailed, Forbidden, IllegalArgument, NotFound
 
 Json = dict[str, Any]
 Settings = tuple[tuple[str, str], ...]
-
-_SETTINGS: Final = {
-    "s3-endpoint": "s3.endpoint",
-    "s3-region": "s3.region",
-    "s3-access-key-id": "s3.access-key-id",
-    "s3-secret-access-key": "s3.secret-access-key",
-    "s3-session-token": "s3.session-token",
-    "s3-path-style-access": "s3.path-style-access",
-}
-"""What a catalog may say about its storage, as Gravitino names it, and as pyiceberg does.
-
-INVARIANT: nothing else of a catalog's properties reaches pyiceberg, which would import any class they name.
-"""
-
-
-_JAVA: Final = {"s3.region": "client.region"}
-"""What Java calls otherwise."""
-
 
 _MOST_COPIED: Final = 5_000_000_000
 """Bytes that S3 copies in one request."""
@@ -146,18 +129,12 @@ class Storage:
             openings.check_addresses(properties)
         except IllegalArgument as error:
             raise Forbidden(error.message, hint=error.hint) from None
-        known = {
-            ours: value
-            for key, value in properties.items()
-            if (ours := _SETTINGS.get(key) or (key if key in _SETTINGS.values() else None))
-        }
-        self.settings = {_JAVA.get(key, key): value for key, value in known.items()}
-        """The same for Iceberg's Java readers; may hold secrets."""
-        if known.pop("s3.path-style-access", "").lower() == "false":
-            known["s3.force-virtual-addressing"] = "true"
+        # INVARIANT: nothing else of a catalog's properties reaches pyiceberg, which would import any class they name.
+        self.settings = StorageSettings.of(properties).access()
+        """How Iceberg's readers in Java and in Python reach the files; may hold secrets."""
         self.openings = openings
         self._largest = openings.largest_document
-        self.io = GuardedIO(known, openings)
+        self.io = GuardedIO(self.settings, openings)
         self._settings: Settings = tuple(sorted(self.io.properties.items()))
 
     def read(self, location: str) -> Json:
