@@ -13,7 +13,7 @@ from typing import Final
 
 import pyspark
 
-from headgate.pipelines.session import RUNTIME, SQLITE
+from headgate.pipelines.needs import RUNTIME, SQLITE
 from tests.postgres import free_port
 from tests.worker.stand import QUICK
 
@@ -110,8 +110,9 @@ def connect_server(folder: Path, port: int) -> SparkProcess:
 
 _QUESTION: Final = """
 import sys
-from headgate.pipelines.session import SparkSettings, bare_session
-session = bare_session(SparkSettings(remote=sys.argv[1]))
+from headgate.pipelines.needs import NO_TABLES
+from headgate.pipelines.session import SparkSettings, open_session
+session = open_session(SparkSettings(remote=sys.argv[1], work=NO_TABLES))
 assert session.range(1).collect()[0].id == 0
 session.stop()
 """

@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from typing import Any
 
-from headgate.model.errors import HeadgateError
+from headgate.model.errors import HeadgateError, Unavailable
 
 
 class JobFailed(HeadgateError):
@@ -20,6 +20,20 @@ class JobFailed(HeadgateError):
         )
         self.causes = causes
         self.sources = sources
+
+
+class SparkLacks(Unavailable):
+    """Spark does not have the jars that the work needs."""
+
+    def __init__(self, packages: tuple[str, ...], *, remote: bool) -> None:
+        named = ",".join(packages)
+        super().__init__(
+            f"Spark lacks {named}",
+            hint=f"start the Spark Connect server with --packages {named}"
+            if remote
+            else "let it fetch them (spark.jars.repositories names where), or give them in spark.jars",
+        )
+        self.packages = packages
 
 
 def job_failed(error: Exception, sources: Collection[str]) -> JobFailed:

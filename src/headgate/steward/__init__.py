@@ -131,7 +131,7 @@ class Steward:
         self.partitions = Partitions(self.tables, self.reads, self.governed, self.waiting)
         self.vending = Vending(kernel, self.reads, self.governed, opened)
         self.credentials = Credentials(self.catalogs, self.tables, self.filesets, self.vending)
-        self.workshop = Workshop(kernel, self.reads)
+        self.workshop = Workshop(kernel, self.reads, opened)
         self.care = CopyCare(kernel, self.reads, self.governed)
         self.history = History(kernel)
 

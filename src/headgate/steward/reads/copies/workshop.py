@@ -8,11 +8,13 @@ import msgspec
 import structlog
 
 from headgate.catalogs.iceberg.storage import Storage
+from headgate.catalogs.openings import Openings
 from headgate.lenses.copies import CopySource, GovernedCopy
 from headgate.model.errors import ConnectionFailed, HeadgateError, NotFound
 from headgate.model.objects import ObjectType
 from headgate.model.principals import Identity
 from headgate.pipelines.job import MaterialiseJob
+from headgate.pipelines.needs import SparkWork
 from headgate.steward.kernel import Kernel
 from headgate.steward.reads.copies.governed import recently
 from headgate.steward.reads.making import TableReads
@@ -37,9 +39,11 @@ class Order:
 
 
 class Workshop:
-    def __init__(self, kernel: Kernel, reads: TableReads) -> None:
+    def __init__(self, kernel: Kernel, reads: TableReads, openings: Openings) -> None:
         self.kernel = kernel
         self.reads = reads
+        self.work = SparkWork(jobs=True, tables=openings.places)
+        """What any order may ask of Spark: no table lies outside the places that the operator opened."""
 
     def take(self, worker: str) -> Order | None:
         """Lease what waits the longest, if anything does."""
