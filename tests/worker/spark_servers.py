@@ -6,7 +6,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -88,14 +88,14 @@ def cluster(folder: Path) -> Iterator[Cluster]:
         started.close()
 
 
-def connect_server(folder: Path, port: int) -> SparkProcess:
-    """A Spark Connect server with what jobs need."""
+def connect_server(folder: Path, port: int, packages: Sequence[str] = (RUNTIME, SQLITE)) -> SparkProcess:
+    """A Spark Connect server with what jobs need, on local disks unless `packages` say more."""
     folder.mkdir(parents=True, exist_ok=True)
     server = SparkProcess(
         folder / "connect.log",
         "org.apache.spark.deploy.SparkSubmit",
         *("--class", "org.apache.spark.sql.connect.service.SparkConnectServer", "--master", "local[1]"),
-        *("--packages", f"{RUNTIME},{SQLITE}", "--driver-memory", "1g", "--driver-java-options", QUICK),
+        *("--packages", ",".join(packages), "--driver-memory", "1g", "--driver-java-options", QUICK),
         *("--conf", f"spark.connect.grpc.binding.port={port}"),
         *("--conf", "spark.connect.grpc.binding.address=127.0.0.1", "--conf", "spark.ui.enabled=false"),
         "spark-internal",
