@@ -255,7 +255,31 @@ def test_a_restricted_reader_gets_their_rows(lake: IcebergLake, duckdb_python: P
         assert log.read_text().count("opening Spark") == 1, "it has what it needs from the start"
 
 
-def test_a_connect_server_without_the_jars_is_named_to_the_owner(lake: IcebergLake) -> None:
+def tried(lake: IcebergLake, properties: dict[str, str]) -> Result:
+    return command(
+        lake, "catalog", "test", "--name", "new", "--provider", "lakehouse-iceberg",
+        "--properties", listed(properties),
+    )  # fmt: skip
+
+
+def test_a_catalog_is_tried_by_the_server_and_by_spark(lake: IcebergLake, minio: Minio) -> None:
+    bucket = opened_by(lake)[1].removeprefix("s3://")
+    good = documented(minio, bucket)
+    alone = tried(lake, good)
+    assert alone.returncode == 0, alone.stderr
+    assert "Spark was not tried: no worker took it" in alone.stdout
+    with worker(lake, "spark.toml", "--spark-master", "local[2]"):
+        both = tried(lake, good)
+        assert both.returncode == 0, both.stderr
+        assert "a worker's Spark writes and reads there" in both.stdout
+    wrong = tried(lake, {**good, "s3-secret-access-key": "wrong"})
+    assert wrong.returncode == 1
+    assert "SignatureDoesNotMatch" in wrong.stderr or "signature" in wrong.stderr, wrong.stderr
+    left = minio.client().list_objects_v2(Bucket=bucket, Prefix="tables/_headgate/lake/new")
+    assert not left.get("Contents"), "nothing is left of a try"
+
+
+def test_a_connect_server_without_the_jars_is_named_to_the_owner(lake: IcebergLake, minio: Minio) -> None:
     filled(lake, "lacking")
     port = free_port()
     server = connect_server(lake.home / "lacking", port)
@@ -263,6 +287,9 @@ def test_a_connect_server_without_the_jars_is_named_to_the_owner(lake: IcebergLa
         with worker(lake, "plain.toml", "--spark-remote", f"sc://127.0.0.1:{port}") as log:
             warmed = command(lake, "lens", "warm", "--users", "ann")
             until(lambda: f"Spark lacks {AWS}" in log.read_text(), log)
+            told = tried(lake, documented(minio, opened_by(lake)[1].removeprefix("s3://")))
+            assert told.returncode == 1
+            assert f"--packages {AWS}" in told.stderr.replace("\n", "")
         assert warmed.returncode != 0
     finally:
         server.kill()

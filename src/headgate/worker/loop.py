@@ -16,6 +16,7 @@ from headgate.lenses.copies import GovernedCopy
 from headgate.model.errors import ConnectionFailed, HeadgateError, NotFound, Unavailable
 from headgate.pipelines.errors import JobFailed
 from headgate.pipelines.materialise import materialise
+from headgate.pipelines.probe import probe
 from headgate.pipelines.session import SparkSettings, close_session, is_alive, open_session, warm
 from headgate.steward.reads.copies.workshop import Order, Workshop, redact
 from headgate.store.reads.ledger import LEASE, Fault
@@ -69,7 +70,7 @@ class Worker:
         """Do what waits the longest; False if nothing does."""
         order = self.workshop.take(self.name)
         if order is None:
-            return False
+            return self._probe()
         started = time.monotonic()
         about = {"table": order.table, "view": order.batch.view[:12], "files": len(order.batch.wanted)}
         log.info("making copies", attempt=order.batch.attempts, **about)
@@ -90,6 +91,21 @@ class Worker:
             return True
         count = self._record(order, copies)
         log.info("copies made", recorded=count, seconds=round(time.monotonic() - started, 1), **about)
+        return True
+
+    def _probe(self) -> bool:
+        """Try a storage that somebody waits to hear of; False if nobody does."""
+        order = self.workshop.take_probe(self.name)
+        if order is None:
+            return False
+        outcome = ""
+        try:
+            probe(self._opened(), order.storage, order.folder)
+        except Exception as error:
+            outcome = _named(error)
+            self._check_session()
+        log.info("storage tried", works=not outcome)
+        self.workshop.probed(order, outcome)
         return True
 
     def close(self) -> None:

@@ -254,13 +254,19 @@ class Storage:
         return [(f"{start}{info.path}", info.mtime) for info in found if info.type == FileType.File]
 
     def probe(self, location: str) -> None:
-        """Make sure that files can be written here, by writing one."""
+        """Make sure that files can be written here, by writing one.
+
+        Whoever asks has named the storage or may use it for tables. So S3 is quoted in full: its words name the bucket and this
+        file, and a kind of error alone does not say which of the properties is wrong.
+        """
         try:
             output = self.io.new_output(location)
             with output.create(overwrite=True) as stream:
                 stream.write(b"headgate")
             self.io.delete(location)
         except OSError as error:
+            if location.startswith("s3://"):
+                raise ConnectionFailed("the warehouse cannot be used", hint=str(error)) from error
             raise _unreachable(error) from error
 
 
