@@ -20,7 +20,7 @@ from headgate.doors.server import Server
 from headgate.steward import Steward
 from headgate.store import Store, database
 from tests import spark_upkeep
-from tests.environments import duckdb_python, gravitino_python, s3fs_python
+from tests.environments import clickhouse_python, duckdb_python, gravitino_python, s3fs_python
 from tests.hive.server import hive_metastore, hive_metastore_four
 from tests.mariadb import mariadb_server
 from tests.minio import minio
@@ -33,6 +33,7 @@ from tests.postgres import postgres_server, postgres_url, store_url
 # INVARIANT: shared servers are imported here and nowhere else. To pytest, an imported fixture is one more fixture:
 # every module that imported a server would have one of its own until the end of the run.
 __all__ = [
+    "clickhouse_python",
     "duckdb_python",
     "gravitino_python",
     "hive_metastore",
@@ -156,6 +157,8 @@ def steward(store: Store, tmp_path: Path, openings: Openings) -> Iterator[Stewar
         warehouse=str(tmp_path / "warehouse"),
         openings=openings,
     )
+    # Nobody works here unless a test does.
+    steward.probing.taking = 0.0
     yield steward
     steward.close()
 

@@ -264,6 +264,7 @@ ENTRIES: dict[tuple[str, str], Maker | str] = {
     ("POST", f"{_M}/catalogs"): _NEW,
     ("POST", f"{_M}/catalogs/testConnection"): _ASKS,
     ("POST", f"{_C}/testConnection"): _ASKS,
+    ("POST", "/api/headgate/catalogs/probe"): _ASKS,
     ("PUT", _C): lambda r: (f"{LAKE}/catalogs/cat", rename_or_comment(r, RENAMED)),
     ("PATCH", _C): lambda r: (f"{LAKE}/catalogs/cat", {"inUse": True}),
     ("DELETE", _C): _GONE,

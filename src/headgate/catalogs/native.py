@@ -10,7 +10,15 @@ from headgate.catalogs.iceberg.places import check_document
 from headgate.catalogs.iceberg.storage import Storage
 from headgate.catalogs.interface import Document, Namespace, Staged, TablePlace
 from headgate.catalogs.kept import Kept
-from headgate.catalogs.locations import GOVERNED, checked_warehouse, inside, more_places, normal, segment
+from headgate.catalogs.locations import (
+    GOVERNED,
+    checked_warehouse,
+    inside,
+    metadata_file,
+    more_places,
+    normal,
+    segment,
+)
 from headgate.catalogs.openings import Openings
 from headgate.model import tables as t
 from headgate.model.errors import ConnectionFailed, Damaged, HeadgateError, IllegalArgument
@@ -18,8 +26,6 @@ from headgate.model.objects import ObjectType, clip
 from headgate.store import Store, Write, places, pointers
 
 Json = dict[str, Any]
-
-_VERSION_DIGITS: Final = 5
 
 _FORMATS: Final = {ObjectType.TABLE: table_metadata, ObjectType.VIEW: view_metadata}
 """How documents of each type are made, checked and changed."""
@@ -275,7 +281,7 @@ class Native(Kept):
 
 def _metadata_file(document: Json, version: int) -> str:
     folder = document["properties"].get("write.metadata.path") or f"{document['location']}/metadata"
-    return f"{folder.rstrip('/')}/{version:0{_VERSION_DIGITS}d}-{uuid.uuid4()}.metadata.json"
+    return metadata_file(folder, version)
 
 
 def _place(document: Json) -> str:

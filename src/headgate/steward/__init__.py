@@ -27,6 +27,7 @@ from headgate.steward.metadata.kept.leaves import Leaves
 from headgate.steward.metadata.kept.models import Models
 from headgate.steward.metadata.metalakes import Metalakes
 from headgate.steward.metadata.placing import Placing
+from headgate.steward.metadata.probing import Probing
 from headgate.steward.metadata.schemas import Schemas
 from headgate.steward.metadata.shapes import Shapes
 from headgate.steward.metadata.statistics import Statistics
@@ -106,6 +107,7 @@ class Steward:
         kernel = self.kernel
         self.metalakes = Metalakes(kernel)
         self.catalogs = Catalogs(kernel, Registry(kernel.store, warehouse, opened))
+        self.probing = Probing(kernel, self.catalogs)
         self.schemas = Schemas(kernel, self.catalogs)
         self.shapes = Shapes(self.catalogs)
         self.placing = Placing(kernel, warehouse)
@@ -132,7 +134,7 @@ class Steward:
         self.partitions = Partitions(self.tables, self.reads, self.governed, self.waiting)
         self.vending = Vending(kernel, self.reads, self.governed, opened)
         self.credentials = Credentials(self.catalogs, self.tables, self.filesets, self.vending)
-        self.workshop = Workshop(kernel, self.reads)
+        self.workshop = Workshop(kernel, self.reads, self.catalogs.registry, opened)
         self.care = CopyCare(kernel, self.reads, self.governed)
         self.history = History(kernel)
 

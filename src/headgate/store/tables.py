@@ -459,3 +459,14 @@ lens_documents = Table(
     Column("made_at", String(32), nullable=False),
     comment="The governed document of each document of a table; source is a digest over what it was made from",
 )
+
+storage_probes = Table(
+    "storage_probes",
+    metadata,
+    Column("id", String(32), primary_key=True),
+    Column("definition", LargeBinary, nullable=False),
+    Column("asked_at", String(32), nullable=False),
+    Column("worker", String(64)),
+    Column("outcome", Text),
+    comment="Questions whether Spark can use the storage of a catalog, for the time that somebody waits for an answer",
+)

@@ -1,5 +1,6 @@
 """`headgate classify`: which columns hold personal data, and tags for them."""
 
+from collections.abc import Iterator
 from typing import Annotated, Any, Final
 
 import typer
@@ -14,6 +15,7 @@ from headgate.model.errors import HeadgateError
 from headgate.model.objects import SCHEMA_SEPARATOR, ObjectRef, ObjectType
 from headgate.pipelines import classify as pipeline
 from headgate.pipelines.classify import KINDS, MOST_ROWS, TAG, Classified
+from headgate.pipelines.needs import SparkWork
 
 app = verbs()
 
@@ -30,6 +32,7 @@ Apply = Annotated[bool, typer.Option("--apply", help="Put the tags on the column
 COLUMNS: Final = ("table", "column", "tag", "confidence", "evidence", "state")
 NEW: Final = "new"
 LOOK: Final = "look at it without --apply"
+_ANYWHERE: Final = "s3://"
 
 Row = dict[str, Any]
 
@@ -106,7 +109,8 @@ def _looked_at(
     name, settings = catalog_settings(session, catalog)
     say = console(err=True).print
     say(Text(f"starting Spark ({remote or master})"))
-    spark = open_spark(master, remote, conf, settings)
+    work = SparkWork(tables=tuple(_places(session, tables)))
+    spark = open_spark(master, remote, conf, settings, work=work)
     rows: list[Row] = []
     unread: list[Row] = []
     seen = 0
@@ -125,6 +129,24 @@ def _looked_at(
         seen += found.rows
         rows += _rows(ref, found)
     return rows, unread, seen
+
+
+def _places(session: Session, tables: list[ObjectRef]) -> Iterator[str]:
+    """Where the tables lie, as far as it decides what Spark needs: no further than the first one in S3.
+
+    A caller who sees a part of a table is not told where it lies. Then Spark is made ready for S3 as well.
+    """
+    for ref in tables:
+        catalog, schema, table = ref.path
+        path = session.in_metalake("catalogs", catalog, "schemas", schema, "tables", table)
+        try:
+            place = str(session.get(path)["table"]["properties"].get("location", _ANYWHERE))
+        except Failure:
+            # Why it cannot be read is said when Spark tries.
+            continue
+        yield place
+        if place.startswith(_ANYWHERE):
+            return
 
 
 def _rows(ref: ObjectRef, found: Classified) -> list[Row]:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 from urllib.parse import urlsplit
 
 import typer
-from msgspec.structs import replace
 
 from headgate.cli.failure import Failure, Usage
 from headgate.cli.session import Session
 from headgate.model.errors import HeadgateError
+from headgate.pipelines.needs import SparkWork
 
 if TYPE_CHECKING:
     from headgate.pipelines.session import SparkSession
@@ -34,9 +34,9 @@ def open_spark(
     conf: list[str] | None = None,
     more: dict[str, str] | None = None,
     *,
-    tables: bool = True,
+    work: SparkWork,
 ) -> "SparkSession":
-    """Start Spark, or connect to it; without `tables`, for what is not in any table, it needs nothing of Iceberg."""
+    """Start Spark, or connect to it, with what the work needs."""
     own: dict[str, str] = {}
     for text in conf or ():
         key, equals, value = text.partition("=")
@@ -46,10 +46,11 @@ def open_spark(
     if remote is not None:
         _answers(remote)
     try:
-        from headgate.pipelines.session import SparkSettings, bare_session, open_session
+        from headgate.pipelines.session import SparkSettings, open_session
 
-        settings = SparkSettings(master=master, remote=remote, more={**(more or {}), **own})
-        return open_session(settings) if tables else bare_session(replace(settings, packages=()))
+        return open_session(
+            SparkSettings(master=master, remote=remote, work=work, more={**(more or {}), **own})
+        )
     except HeadgateError as error:
         raise Failure(error.message, error.hint) from None
     except Exception as error:

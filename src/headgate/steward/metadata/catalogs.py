@@ -73,10 +73,16 @@ class Catalogs(Containers):
         self, permit: Permit, name: str, type: CatalogType, provider: str | None, properties: dict[str, str]
     ) -> None:
         """See whether a catalog declared like this would work, without declaring it."""
+        self.registry.open(self.declared(permit, name, type, provider, properties)).test()
+
+    def declared(
+        self, permit: Permit, name: str, type: CatalogType, provider: str | None, properties: dict[str, str]
+    ) -> CatalogDefinition:
+        """A catalog that could be made, checked as if it were."""
         body, _ = self._checked(permit, name, type, provider, properties)
         if permit.authority.child(permit.node.id, ObjectType.CATALOG, name) is not None:
             raise AlreadyExists(f"catalog '{clip(name)}' already exists", about=ObjectType.CATALOG)
-        self.registry.open(CatalogDefinition(body["folder"], type, body["provider"], properties)).test()
+        return CatalogDefinition(body["folder"], type, body["provider"], properties)
 
     @act(Op.TEST_CATALOG_CONNECTION)
     def test_altered(self, permit: Permit, updates: Updates) -> None:

@@ -52,7 +52,7 @@ def shown(call: DoorCall, record: ObjectRecord) -> dict[str, Any]:
     )
 
 
-def _type(text: str) -> CatalogType:
+def catalog_type(text: str) -> CatalogType:
     try:
         return CatalogType(text.lower())
     except ValueError:
@@ -83,7 +83,7 @@ def create_catalog(call: DoorCall) -> Any:
     made = call.steward.catalogs.create(
         call.permit,
         body.name,
-        _type(body.type),
+        catalog_type(body.type),
         body.provider,
         body.comment,
         checked_properties(body.properties),
@@ -97,7 +97,11 @@ def test_connection(call: DoorCall) -> Any:
     body: CreateCatalog = call.body
     try:
         call.steward.catalogs.test(
-            call.permit, body.name, _type(body.type), body.provider, checked_properties(body.properties)
+            call.permit,
+            body.name,
+            catalog_type(body.type),
+            body.provider,
+            checked_properties(body.properties),
         )
     except HeadgateError as error:
         return _tested(error)
