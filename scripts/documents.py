@@ -11,6 +11,7 @@ from pathlib import Path
 import typer.main
 
 from headgate.cli.app import app
+from headgate.engines.config.page import examples, ways_table
 from headgate.language.masks.page import mask_table
 from headgate.settings.page import setting_table
 
@@ -23,7 +24,12 @@ FILE = re.compile(rf"(?<![\w/.])((?:{ROOMS})/[\w/]+\.py)")
 """A file of a room, as pages name it: below src/headgate."""
 WORD = re.compile(r"^\| ([^|]+?) \| .+ \| `([\w/]+)` \|$", re.MULTILINE)
 OPTION = re.compile(r"(?<!\S)--[a-z-]+")
-WRITTEN: dict[str, Callable[[], str]] = {"masks": mask_table, "settings": setting_table}
+WRITTEN: dict[str, Callable[[], str]] = {
+    "masks": mask_table,
+    "settings": setting_table,
+    "engine ways": ways_table,
+    "engine settings": examples,
+}
 """The tables that are written from the code, by the name that their markers have on a page."""
 
 

@@ -34,8 +34,11 @@ DUCKDB: Final = _environment(
     *(f"duckdb-extension-{extension}=={_DUCKDB}" for extension in ("iceberg", "avro", "httpfs")),
 )
 S3FS: Final = _environment("pyiceberg with s3fs", "pyiceberg-s3fs", "pyiceberg[s3fs,pyarrow]==0.12.0")
+FRAMES: Final = _environment(
+    "polars and daft", "data-frames", "polars==2.1.0", "daft==0.7.26", "pyiceberg[pyarrow]==0.12.0"
+)
 
-PEERS: Final = (GRAVITINO, DUCKDB, S3FS)
+PEERS: Final = (GRAVITINO, DUCKDB, S3FS, FRAMES)
 
 
 def python_of(peer: Peer) -> Path:

@@ -21,7 +21,7 @@ class Placeholder(msgspec.Struct, frozen=True):
         return self.template.format(self.variable) if self.template else f"<{self.variable}>"
 
 
-class Pair(msgspec.Struct, frozen=True):
+class ConfigPair(msgspec.Struct, frozen=True):
     """One setting."""
 
     key: str
@@ -32,7 +32,7 @@ class Pair(msgspec.Struct, frozen=True):
         return self.value if isinstance(self.value, str) else self.value.text
 
 
-Settings = Mapping[str, str | Placeholder | None]
+ConfigValues = Mapping[str, str | Placeholder | None]
 """Settings by key, in their order; those without a value are left out."""
 
 
@@ -42,7 +42,7 @@ class Block(msgspec.Struct, frozen=True):
     name: str
     notes: tuple[str, ...]
     """Sentences that stand above the settings: the place first, by format where formats differ."""
-    pairs: tuple[Pair, ...]
+    pairs: tuple[ConfigPair, ...]
     places: Mapping[ConfigFormat, str] = {}
 
 
@@ -69,6 +69,6 @@ class Engine(msgspec.Struct, frozen=True):
             raise TypeError(f"{self.name}: settings for {names} are to be written or refused")
 
 
-def pairs(settings: Settings) -> tuple[Pair, ...]:
+def pairs(settings: ConfigValues) -> tuple[ConfigPair, ...]:
     """Pairs of those settings that have a value, in their order."""
-    return tuple(Pair(key, value) for key, value in settings.items() if value is not None)
+    return tuple(ConfigPair(key, value) for key, value in settings.items() if value is not None)

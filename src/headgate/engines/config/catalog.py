@@ -156,7 +156,7 @@ class EngineCatalog(msgspec.Struct, frozen=True):
         )
 
 
-class Storage(msgspec.Struct, frozen=True):
+class FileAccess(msgspec.Struct, frozen=True):
     """How the files of a catalog are reached, as far as its properties say so."""
 
     s3: bool
@@ -169,7 +169,7 @@ class Storage(msgspec.Struct, frozen=True):
     signs: bool
 
     @classmethod
-    def of(cls, catalog: EngineCatalog) -> "Storage":
+    def of(cls, catalog: EngineCatalog) -> "FileAccess":
         """Defaults are those of the server: see docs/storage.md."""
         warehouse = catalog.value("warehouse") or ""
         endpoint = catalog.address("s3-endpoint") if catalog.value("s3-endpoint") else None
@@ -188,7 +188,7 @@ class Storage(msgspec.Struct, frozen=True):
         )
 
 
-class Glue(msgspec.Struct, frozen=True):
+class GlueAddress(msgspec.Struct, frozen=True):
     """Which Glue a catalog is in. Its region may be another one than that of its storage."""
 
     region: str
@@ -199,7 +199,7 @@ class Glue(msgspec.Struct, frozen=True):
     iceberg: bool
 
     @classmethod
-    def of(cls, catalog: EngineCatalog) -> "Glue":
+    def of(cls, catalog: EngineCatalog) -> "GlueAddress":
         shown = (catalog.value("table-format-filter") or "all").lower()
         return cls(
             region=catalog.value("aws-region") or catalog.value("s3-region") or "us-east-1",

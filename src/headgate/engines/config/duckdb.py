@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 from headgate.engines.config import rendering, words
 from headgate.engines.config.blocks import TOKEN_VARIABLE, Engine, Writer
-from headgate.engines.config.catalog import Behind, EngineCatalog, Glue, Storage
+from headgate.engines.config.catalog import Behind, EngineCatalog, FileAccess, GlueAddress
 from headgate.engines.config.names import ConfigFormat, EngineName
 from headgate.engines.config.rendering import sql_text
 
@@ -55,7 +55,7 @@ def _attach(catalog: EngineCatalog, what: str, *options: tuple[str, str | None])
 
 def _own_keys(catalog: EngineCatalog, region: str | None = None) -> str:
     """A secret that finds AWS keys on the machine."""
-    storage = Storage.of(catalog)
+    storage = FileAccess.of(catalog)
     endpoint = urlsplit(storage.endpoint) if storage.endpoint else None
     return _secret(
         f"{catalog.alias}_storage",
@@ -88,7 +88,7 @@ def _rest(
 
 
 def _headgate(catalog: EngineCatalog, format: ConfigFormat) -> str:
-    storage = Storage.of(catalog)
+    storage = FileAccess.of(catalog)
     notes = (
         words.title(catalog, _TITLE),
         words.token(_REPLACE) if format is ConfigFormat.SQL else words.from_environment("of the program"),
@@ -110,7 +110,7 @@ def _past(catalog: EngineCatalog, *notes: str) -> tuple[str, ...]:
 
 
 def _on_rest(catalog: EngineCatalog, format: ConfigFormat) -> str:
-    s3 = Storage.of(catalog).s3
+    s3 = FileAccess.of(catalog).s3
     notes = _past(
         catalog, "REST_TOKEN is a token of the other catalog's.", *((words.AWS_IDENTITY,) if s3 else ())
     )
@@ -128,7 +128,7 @@ def _on_rest(catalog: EngineCatalog, format: ConfigFormat) -> str:
 
 
 def _on_glue(catalog: EngineCatalog, format: ConfigFormat) -> str:
-    glue = Glue.of(catalog)
+    glue = GlueAddress.of(catalog)
     if not glue.iceberg:
         raise words.refusal(catalog, _TITLE, _ICEBERG_ONLY, past=True)
     only = ("Only its Iceberg tables are read.",) if catalog.behind is Behind.GLUE_BOTH and glue.hive else ()

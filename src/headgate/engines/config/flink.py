@@ -3,9 +3,9 @@
 from typing import Final
 
 from headgate.engines.config import iceberg_java, rendering, words
-from headgate.engines.config.blocks import Block, Blocks, Engine, Placeholder, Settings, Writer, pairs
-from headgate.engines.config.catalog import Behind, EngineCatalog, Glue, Storage
-from headgate.engines.config.iceberg_java import Source
+from headgate.engines.config.blocks import Block, Blocks, ConfigValues, Engine, Placeholder, Writer, pairs
+from headgate.engines.config.catalog import Behind, EngineCatalog, FileAccess, GlueAddress
+from headgate.engines.config.iceberg_java import ConfigSource
 from headgate.engines.config.names import ConfigFormat, EngineName
 from headgate.engines.config.trino import metastore, server_of
 
@@ -24,8 +24,10 @@ def _text(blocks: Blocks) -> str:
     return rendering.sql_with(blocks, "CREATE CATALOG `{name}`")
 
 
-def _iceberg(catalog: EngineCatalog, kind: str | None, settings: Settings, notes: tuple[str, ...]) -> Block:
-    own: Settings = {"type": "iceberg", "catalog-type": kind, **settings}
+def _iceberg(
+    catalog: EngineCatalog, kind: str | None, settings: ConfigValues, notes: tuple[str, ...]
+) -> Block:
+    own: ConfigValues = {"type": "iceberg", "catalog-type": kind, **settings}
     named = words.named(catalog, catalog.alias)
     return Block(catalog.alias, (*notes, _JARS, *named), pairs(own), _PLACES)
 
@@ -41,18 +43,18 @@ def _headgate(catalog: EngineCatalog, _: ConfigFormat) -> str:
 
 
 def _past(catalog: EngineCatalog, *notes: str) -> tuple[str, ...]:
-    aws = (words.AWS_IDENTITY,) if Storage.of(catalog).s3 else ()
+    aws = (words.AWS_IDENTITY,) if FileAccess.of(catalog).s3 else ()
     return (*words.past(catalog, _TITLE), *aws, *notes)
 
 
-def _on_iceberg(kind: str | None, settings: Source, *notes: str) -> Writer:
+def _on_iceberg(kind: str | None, settings: ConfigSource, *notes: str) -> Writer:
     def write(catalog: EngineCatalog, _: ConfigFormat) -> str:
         return _text((_iceberg(catalog, kind, settings(catalog), _past(catalog, *notes)),))
 
     return write
 
 
-def _hive(catalog: EngineCatalog, name: str, settings: Settings, notes: tuple[str, ...]) -> Block:
+def _hive(catalog: EngineCatalog, name: str, settings: ConfigValues, notes: tuple[str, ...]) -> Block:
     """A catalog of Flink's Hive connector, with what its hive-site.xml has to hold as comments."""
     site = tuple(f"  {pair.key} = {pair.text}" for pair in pairs(settings))
     named = words.named(catalog, name) if name == catalog.alias else ()
@@ -61,7 +63,7 @@ def _hive(catalog: EngineCatalog, name: str, settings: Settings, notes: tuple[st
 
 
 def _hive_on_hms(catalog: EngineCatalog, _: ConfigFormat) -> str:
-    settings: Settings = {"hive.metastore.uris": metastore(catalog)}
+    settings: ConfigValues = {"hive.metastore.uris": metastore(catalog)}
     return _text((_hive(catalog, catalog.alias, settings, _past(catalog)),))
 
 
@@ -71,7 +73,7 @@ def _hive_on_glue(catalog: EngineCatalog, _: ConfigFormat) -> str:
 
 
 def _both_on_glue(catalog: EngineCatalog, format: ConfigFormat) -> str:
-    glue = Glue.of(catalog)
+    glue = GlueAddress.of(catalog)
     if not glue.iceberg:
         return _hive_on_glue(catalog, format)
     iceberg = _iceberg(catalog, None, iceberg_java.on_glue(catalog), _past(catalog))
@@ -94,7 +96,7 @@ _FACTORY: Final = (
 
 def _database(catalog: EngineCatalog, _: ConfigFormat) -> str:
     url = catalog.jdbc_url
-    settings: Settings = {
+    settings: ConfigValues = {
         "type": "jdbc",
         "base-url": server_of(url),
         "default-database": catalog.value("jdbc-database") or rendering.database_of(url) or "<DATABASE>",

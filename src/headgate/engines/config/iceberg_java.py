@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Final
 
-from headgate.engines.config.blocks import TOKEN_VARIABLE, Placeholder, Settings
-from headgate.engines.config.catalog import EngineCatalog, Glue, Storage
+from headgate.engines.config.blocks import TOKEN_VARIABLE, ConfigValues, Placeholder
+from headgate.engines.config.catalog import EngineCatalog, FileAccess, GlueAddress
 from headgate.engines.config.trino import metastore
 
 ICEBERG: Final = "1.12.0"
@@ -24,7 +24,7 @@ STORED_NAME: Final = (
     "call the catalog so."
 )
 
-Source = Callable[[EngineCatalog], Settings]
+ConfigSource = Callable[[EngineCatalog], ConfigValues]
 """What makes the settings of one kind of catalog."""
 
 
@@ -33,8 +33,8 @@ def rest_token(variable: str = TOKEN_VARIABLE) -> Placeholder:
     return Placeholder(variable, _ENVIRONMENT)
 
 
-def storage(catalog: EngineCatalog, region: str | None = None) -> Settings:
-    found = Storage.of(catalog)
+def storage(catalog: EngineCatalog, region: str | None = None) -> ConfigValues:
+    found = FileAccess.of(catalog)
     if not found.s3:
         return {}
     return {
@@ -46,8 +46,8 @@ def storage(catalog: EngineCatalog, region: str | None = None) -> Settings:
     }
 
 
-def headgate(catalog: EngineCatalog) -> Settings:
-    asked = "vended-credentials,remote-signing" if Storage.of(catalog).s3 else None
+def headgate(catalog: EngineCatalog) -> ConfigValues:
+    asked = "vended-credentials,remote-signing" if FileAccess.of(catalog).s3 else None
     return {
         "uri": catalog.uri,
         "warehouse": catalog.warehouse,
@@ -57,7 +57,7 @@ def headgate(catalog: EngineCatalog) -> Settings:
     }
 
 
-def on_rest(catalog: EngineCatalog) -> Settings:
+def on_rest(catalog: EngineCatalog) -> ConfigValues:
     return {
         "uri": catalog.address("uri"),
         "warehouse": catalog.value("warehouse"),
@@ -66,11 +66,11 @@ def on_rest(catalog: EngineCatalog) -> Settings:
     }
 
 
-def on_hms(catalog: EngineCatalog) -> Settings:
+def on_hms(catalog: EngineCatalog) -> ConfigValues:
     return {"uri": metastore(catalog), "warehouse": catalog.value("warehouse"), **storage(catalog)}
 
 
-def on_jdbc(catalog: EngineCatalog) -> Settings:
+def on_jdbc(catalog: EngineCatalog) -> ConfigValues:
     return {
         "uri": catalog.jdbc_url,
         "jdbc.user": catalog.value("jdbc-user"),
@@ -80,8 +80,8 @@ def on_jdbc(catalog: EngineCatalog) -> Settings:
     }
 
 
-def on_glue(catalog: EngineCatalog) -> Settings:
-    glue, found = Glue.of(catalog), Storage.of(catalog)
+def on_glue(catalog: EngineCatalog) -> ConfigValues:
+    glue, found = GlueAddress.of(catalog), FileAccess.of(catalog)
     role = {
         "client.factory": "org.apache.iceberg.aws.AssumeRoleAwsClientFactory",
         "client.assume-role.arn": found.role,
@@ -98,9 +98,9 @@ def on_glue(catalog: EngineCatalog) -> Settings:
     }
 
 
-def hive_client(catalog: EngineCatalog) -> Settings:
+def hive_client(catalog: EngineCatalog) -> ConfigValues:
     """What Hive's client is told so that it asks Glue."""
-    glue = Glue.of(catalog)
+    glue = GlueAddress.of(catalog)
     return {
         "hive.metastore.client.factory.class": HIVE_CLIENT_FACTORY,
         "hive.metastore.glue.catalogid": glue.catalog_id,

@@ -6,14 +6,14 @@ from headgate.engines.config import rendering, words
 from headgate.engines.config.blocks import (
     TOKEN_VARIABLE,
     Block,
+    ConfigPair,
+    ConfigValues,
     Engine,
-    Pair,
     Placeholder,
-    Settings,
     Writer,
     pairs,
 )
-from headgate.engines.config.catalog import Behind, EngineCatalog, Glue, Storage
+from headgate.engines.config.catalog import Behind, EngineCatalog, FileAccess, GlueAddress
 from headgate.engines.config.names import ConfigFormat, EngineName
 from headgate.engines.config.trino import metastore, server_of
 
@@ -25,7 +25,9 @@ _OWN_KEYS: Final = (
 _PRIVATE: Final = "Replace what stands in <>; let only Presto read the file."
 
 
-def _block(catalog: EngineCatalog, name: str, notes: tuple[str, ...], settings: tuple[Pair, ...]) -> Block:
+def _block(
+    catalog: EngineCatalog, name: str, notes: tuple[str, ...], settings: tuple[ConfigPair, ...]
+) -> Block:
     place = (
         f"Goes to etc/catalog/{name}.properties on the coordinator and on every worker; restart them then."
     )
@@ -33,8 +35,8 @@ def _block(catalog: EngineCatalog, name: str, notes: tuple[str, ...], settings: 
     return Block(name, (*notes, *named), settings, {ConfigFormat.PROPERTIES: place})
 
 
-def _storage(catalog: EngineCatalog) -> tuple[Pair, ...]:
-    storage = Storage.of(catalog)
+def _storage(catalog: EngineCatalog) -> tuple[ConfigPair, ...]:
+    storage = FileAccess.of(catalog)
     if not storage.s3:
         return ()
     endpoint = storage.endpoint or f"https://s3.{storage.region}.amazonaws.com"
@@ -49,7 +51,7 @@ def _storage(catalog: EngineCatalog) -> tuple[Pair, ...]:
 
 
 def _headgate(catalog: EngineCatalog, format: ConfigFormat) -> str:
-    settings: Settings = {
+    settings: ConfigValues = {
         "connector.name": "iceberg",
         "iceberg.catalog.type": "rest",
         "iceberg.rest.uri": catalog.uri,
@@ -57,7 +59,7 @@ def _headgate(catalog: EngineCatalog, format: ConfigFormat) -> str:
         "iceberg.rest.auth.type": "OAUTH2",
         "iceberg.rest.auth.oauth2.token": Placeholder(TOKEN_VARIABLE),
     }
-    s3 = Storage.of(catalog).s3
+    s3 = FileAccess.of(catalog).s3
     notes = (
         words.title(catalog, _TITLE),
         words.token(_PRIVATE),
@@ -68,8 +70,8 @@ def _headgate(catalog: EngineCatalog, format: ConfigFormat) -> str:
     return rendering.properties((_block(catalog, name, notes, (*pairs(settings), *_storage(catalog))),))
 
 
-def _glue(catalog: EngineCatalog) -> tuple[Pair, ...]:
-    glue, storage = Glue.of(catalog), Storage.of(catalog)
+def _glue(catalog: EngineCatalog) -> tuple[ConfigPair, ...]:
+    glue, storage = GlueAddress.of(catalog), FileAccess.of(catalog)
     return pairs(
         {
             "hive.metastore": "glue",
@@ -86,8 +88,8 @@ _HIVE: Final = pairs({"connector.name": "hive-hadoop2"})
 _ICEBERG: Final = pairs({"connector.name": "iceberg", "iceberg.catalog.type": "hive"})
 
 
-def _native(catalog: EngineCatalog, settings: tuple[Pair, ...], *notes: str) -> str:
-    aws = (words.AWS_IDENTITY,) if Storage.of(catalog).s3 else ()
+def _native(catalog: EngineCatalog, settings: tuple[ConfigPair, ...], *notes: str) -> str:
+    aws = (words.AWS_IDENTITY,) if FileAccess.of(catalog).s3 else ()
     above = (*words.past(catalog, _TITLE), *aws, *notes)
     block = _block(catalog, catalog.alias.lower(), above, (*settings, *_storage(catalog)))
     return rendering.properties((block,))
@@ -102,7 +104,7 @@ def _hive_on_glue(catalog: EngineCatalog, _: ConfigFormat) -> str:
 
 
 def _both_on_glue(catalog: EngineCatalog, format: ConfigFormat) -> str:
-    glue = Glue.of(catalog)
+    glue = GlueAddress.of(catalog)
     if not glue.iceberg:
         return _hive_on_glue(catalog, format)
     if not glue.hive:
@@ -131,7 +133,7 @@ def _hive_on_hms(catalog: EngineCatalog, _: ConfigFormat) -> str:
 
 
 def _on_rest(catalog: EngineCatalog, _: ConfigFormat) -> str:
-    settings: Settings = {
+    settings: ConfigValues = {
         "connector.name": "iceberg",
         "iceberg.catalog.type": "rest",
         "iceberg.rest.uri": catalog.address("uri"),
@@ -146,7 +148,7 @@ def _on_rest(catalog: EngineCatalog, _: ConfigFormat) -> str:
 def _database(connector: str) -> Writer:
     def write(catalog: EngineCatalog, _: ConfigFormat) -> str:
         url = catalog.jdbc_url
-        settings: Settings = {
+        settings: ConfigValues = {
             "connector.name": connector,
             "connection-url": server_of(url) if connector == "mysql" else url,
             "connection-user": catalog.value("jdbc-user"),

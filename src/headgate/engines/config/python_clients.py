@@ -6,8 +6,16 @@ from typing import Final
 import msgspec
 
 from headgate.engines.config import rendering, words
-from headgate.engines.config.blocks import TOKEN_VARIABLE, Block, Engine, Placeholder, Settings, Writer, pairs
-from headgate.engines.config.catalog import Behind, EngineCatalog, Glue, Storage
+from headgate.engines.config.blocks import (
+    TOKEN_VARIABLE,
+    Block,
+    ConfigValues,
+    Engine,
+    Placeholder,
+    Writer,
+    pairs,
+)
+from headgate.engines.config.catalog import Behind, EngineCatalog, FileAccess, GlueAddress
 from headgate.engines.config.names import ConfigFormat, EngineName
 from headgate.engines.config.trino import metastore
 
@@ -66,8 +74,8 @@ def _text(client: _Client, block: Block, format: ConfigFormat) -> str:
     )
 
 
-def _storage(catalog: EngineCatalog) -> Settings:
-    found = Storage.of(catalog)
+def _storage(catalog: EngineCatalog) -> ConfigValues:
+    found = FileAccess.of(catalog)
     if not found.s3:
         return {}
     return {
@@ -79,8 +87,8 @@ def _storage(catalog: EngineCatalog) -> Settings:
 
 def _headgate(client: _Client) -> Writer:
     def write(catalog: EngineCatalog, format: ConfigFormat) -> str:
-        s3 = Storage.of(catalog).s3
-        settings: Settings = {
+        s3 = FileAccess.of(catalog).s3
+        settings: ConfigValues = {
             "type": "rest",
             "uri": catalog.uri,
             "warehouse": catalog.warehouse,
@@ -100,13 +108,13 @@ def _headgate(client: _Client) -> Writer:
     return write
 
 
-def _past(client: _Client, source: Callable[[EngineCatalog], Settings], *notes: str) -> Writer:
+def _past(client: _Client, source: Callable[[EngineCatalog], ConfigValues], *notes: str) -> Writer:
     def write(catalog: EngineCatalog, format: ConfigFormat) -> str:
         settings = pairs({**source(catalog), **_storage(catalog)})
         hidden = any("<" in pair.text for pair in settings) and format is ConfigFormat.YAML
         above = (
             *words.past(catalog, client.title),
-            *((words.AWS_IDENTITY,) if Storage.of(catalog).s3 else ()),
+            *((words.AWS_IDENTITY,) if FileAccess.of(catalog).s3 else ()),
             *notes,
             *((_REPLACE,) if hidden else ()),
             *words.named(catalog, catalog.alias),
@@ -116,7 +124,7 @@ def _past(client: _Client, source: Callable[[EngineCatalog], Settings], *notes: 
     return write
 
 
-def _on_rest(catalog: EngineCatalog) -> Settings:
+def _on_rest(catalog: EngineCatalog) -> ConfigValues:
     return {
         "type": "rest",
         "uri": catalog.address("uri"),
@@ -125,13 +133,13 @@ def _on_rest(catalog: EngineCatalog) -> Settings:
     }
 
 
-def _on_hms(catalog: EngineCatalog) -> Settings:
+def _on_hms(catalog: EngineCatalog) -> ConfigValues:
     return {"type": "hive", "uri": metastore(catalog), "warehouse": catalog.value("warehouse")}
 
 
-def _on_glue(client: _Client) -> Callable[[EngineCatalog], Settings]:
-    def settings(catalog: EngineCatalog) -> Settings:
-        glue = Glue.of(catalog)
+def _on_glue(client: _Client) -> Callable[[EngineCatalog], ConfigValues]:
+    def settings(catalog: EngineCatalog) -> ConfigValues:
+        glue = GlueAddress.of(catalog)
         if not glue.iceberg:
             raise words.refusal(catalog, client.title, _ICEBERG_ONLY, past=True)
         return {
@@ -140,13 +148,13 @@ def _on_glue(client: _Client) -> Callable[[EngineCatalog], Settings]:
             "glue.region": glue.region,
             "glue.id": glue.catalog_id,
             "glue.endpoint": glue.endpoint,
-            "client.role-arn": Storage.of(catalog).role,
+            "client.role-arn": FileAccess.of(catalog).role,
         }
 
     return settings
 
 
-def _on_jdbc(catalog: EngineCatalog) -> Settings:
+def _on_jdbc(catalog: EngineCatalog) -> ConfigValues:
     """SQLAlchemy's address of the database, which has user and password inside."""
     url = catalog.jdbc_url.removeprefix("jdbc:")
     scheme, _, rest = url.partition(":")

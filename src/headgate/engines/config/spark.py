@@ -3,9 +3,9 @@
 from typing import Final
 
 from headgate.engines.config import iceberg_java, rendering, words
-from headgate.engines.config.blocks import Block, Engine, Pair, Placeholder, Settings, Writer, pairs
-from headgate.engines.config.catalog import Behind, EngineCatalog, Glue, Storage
-from headgate.engines.config.iceberg_java import Source
+from headgate.engines.config.blocks import Block, ConfigPair, ConfigValues, Engine, Placeholder, Writer, pairs
+from headgate.engines.config.catalog import Behind, EngineCatalog, FileAccess, GlueAddress
+from headgate.engines.config.iceberg_java import ConfigSource
 from headgate.engines.config.names import ConfigFormat, EngineName
 from headgate.engines.config.trino import metastore
 
@@ -42,12 +42,12 @@ def _text(block: Block, format: ConfigFormat) -> str:
     )
 
 
-def _iceberg(catalog: EngineCatalog, kind: str | None, settings: Settings) -> tuple[Pair, ...]:
+def _iceberg(catalog: EngineCatalog, kind: str | None, settings: ConfigValues) -> tuple[ConfigPair, ...]:
     """The settings of one catalog of Iceberg's; `kind` is its type, where no class is named."""
     prefix = f"spark.sql.catalog.{catalog.alias}"
-    s3 = Storage.of(catalog).s3
+    s3 = FileAccess.of(catalog).s3
     jars = ",".join((iceberg_java.SPARK_RUNTIME, *((iceberg_java.AWS_BUNDLE,) if s3 else ())))
-    own: Settings = {
+    own: ConfigValues = {
         "spark.jars.packages": jars,
         "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
         prefix: "org.apache.iceberg.spark.SparkCatalog",
@@ -72,19 +72,19 @@ def _headgate(catalog: EngineCatalog, format: ConfigFormat) -> str:
 def _native(
     catalog: EngineCatalog,
     format: ConfigFormat,
-    settings: tuple[Pair, ...],
+    settings: tuple[ConfigPair, ...],
     *notes: str,
     name: str | None = None,
 ) -> str:
     name = name or catalog.alias
-    aws = (words.AWS_IDENTITY,) if Storage.of(catalog).s3 else ()
+    aws = (words.AWS_IDENTITY,) if FileAccess.of(catalog).s3 else ()
     above = (*words.past(catalog, _TITLE), *aws, *notes)
     if any(isinstance(pair.value, Placeholder) and not pair.value.template for pair in settings):
         above = (*above, _PASSWORD)
     return _text(Block(name, above, settings, _PLACES), format)
 
 
-def _on_iceberg(kind: str | None, settings: Source, *notes: str) -> Writer:
+def _on_iceberg(kind: str | None, settings: ConfigSource, *notes: str) -> Writer:
     def write(catalog: EngineCatalog, format: ConfigFormat) -> str:
         named = words.named(catalog, catalog.alias)
         return _native(catalog, format, _iceberg(catalog, kind, settings(catalog)), _VERSION, *notes, *named)
@@ -92,14 +92,14 @@ def _on_iceberg(kind: str | None, settings: Source, *notes: str) -> Writer:
     return write
 
 
-def _hadoop(settings: Settings) -> tuple[Pair, ...]:
-    hive: Settings = {"spark.sql.catalogImplementation": "hive"}
+def _hadoop(settings: ConfigValues) -> tuple[ConfigPair, ...]:
+    hive: ConfigValues = {"spark.sql.catalogImplementation": "hive"}
     return pairs({**hive, **{f"spark.hadoop.{key}": value for key, value in settings.items()}})
 
 
-def _s3a(catalog: EngineCatalog) -> Settings:
+def _s3a(catalog: EngineCatalog) -> ConfigValues:
     """How Hadoop, which reads Hive tables, reaches S3."""
-    found = Storage.of(catalog)
+    found = FileAccess.of(catalog)
     if not found.s3:
         return {}
     return {
@@ -121,7 +121,7 @@ def _hive_on_glue(catalog: EngineCatalog, format: ConfigFormat) -> str:
 
 
 def _both_on_glue(catalog: EngineCatalog, format: ConfigFormat) -> str:
-    glue = Glue.of(catalog)
+    glue = GlueAddress.of(catalog)
     if not glue.iceberg:
         return _hive_on_glue(catalog, format)
     iceberg = _iceberg(catalog, None, iceberg_java.on_glue(catalog))
@@ -135,7 +135,7 @@ def _both_on_glue(catalog: EngineCatalog, format: ConfigFormat) -> str:
 def _database(driver: str) -> Writer:
     def write(catalog: EngineCatalog, format: ConfigFormat) -> str:
         prefix = f"spark.sql.catalog.{catalog.alias}"
-        settings: Settings = {
+        settings: ConfigValues = {
             prefix: "org.apache.spark.sql.execution.datasources.v2.jdbc.JDBCTableCatalog",
             f"{prefix}.url": catalog.jdbc_url,
             f"{prefix}.driver": driver,

@@ -7,13 +7,13 @@ from headgate.engines.config.blocks import (
     TOKEN_VARIABLE,
     Block,
     Blocks,
+    ConfigPair,
     Engine,
-    Pair,
     Placeholder,
     Writer,
     pairs,
 )
-from headgate.engines.config.catalog import Behind, EngineCatalog, Glue, Storage
+from headgate.engines.config.catalog import Behind, EngineCatalog, FileAccess, GlueAddress
 from headgate.engines.config.names import ConfigFormat, EngineName
 
 _TITLE: Final = "Trino"
@@ -29,7 +29,9 @@ def _text(blocks: Blocks, format: ConfigFormat) -> str:
     return rendering.properties(blocks)
 
 
-def _block(catalog: EngineCatalog, name: str, notes: tuple[str, ...], settings: tuple[Pair, ...]) -> Block:
+def _block(
+    catalog: EngineCatalog, name: str, notes: tuple[str, ...], settings: tuple[ConfigPair, ...]
+) -> Block:
     places = {
         ConfigFormat.PROPERTIES: f"Goes to etc/catalog/{name}.properties {_RESTART}",
         ConfigFormat.SQL: "For a Trino with catalog.management=dynamic; run it as one who may create catalogs.",
@@ -38,9 +40,9 @@ def _block(catalog: EngineCatalog, name: str, notes: tuple[str, ...], settings: 
     return Block(name, (*notes, *named), settings, places)
 
 
-def _storage(catalog: EngineCatalog, *, role: bool = False) -> tuple[Pair, ...]:
+def _storage(catalog: EngineCatalog, *, role: bool = False) -> tuple[ConfigPair, ...]:
     """How files are reached; with the catalog's own role where Headgate gives out none of it."""
-    storage = Storage.of(catalog)
+    storage = FileAccess.of(catalog)
     if not storage.s3:
         return pairs({"fs.hadoop.enabled": "true"})
     return pairs(
@@ -56,7 +58,7 @@ def _storage(catalog: EngineCatalog, *, role: bool = False) -> tuple[Pair, ...]:
 
 
 def _headgate(catalog: EngineCatalog, format: ConfigFormat) -> str:
-    vended = Storage.of(catalog).s3
+    vended = FileAccess.of(catalog).s3
     settings = pairs(
         {
             "connector.name": "iceberg",
@@ -78,8 +80,8 @@ def _headgate(catalog: EngineCatalog, format: ConfigFormat) -> str:
     return _text((block,), format)
 
 
-def _glue_metastore(catalog: EngineCatalog) -> tuple[Pair, ...]:
-    glue, storage = Glue.of(catalog), Storage.of(catalog)
+def _glue_metastore(catalog: EngineCatalog) -> tuple[ConfigPair, ...]:
+    glue, storage = GlueAddress.of(catalog), FileAccess.of(catalog)
     return pairs(
         {
             "hive.metastore.glue.region": glue.region,
@@ -95,11 +97,11 @@ def _glue_metastore(catalog: EngineCatalog) -> tuple[Pair, ...]:
 def _native(
     catalog: EngineCatalog,
     format: ConfigFormat,
-    settings: tuple[Pair, ...],
+    settings: tuple[ConfigPair, ...],
     *notes: str,
     storage: bool = True,
 ) -> str:
-    aws = (words.AWS_IDENTITY,) if storage and Storage.of(catalog).s3 else ()
+    aws = (words.AWS_IDENTITY,) if storage and FileAccess.of(catalog).s3 else ()
     more = _storage(catalog, role=True) if storage else ()
     above = (*words.past(catalog, _TITLE), *aws, *notes)
     return _text((_block(catalog, catalog.alias.lower(), above, (*settings, *more)),), format)
@@ -117,7 +119,7 @@ def _hive_on_glue(catalog: EngineCatalog, format: ConfigFormat) -> str:
 
 def _both_on_glue(catalog: EngineCatalog, format: ConfigFormat) -> str:
     """A catalog of Trino reads one format and sends the other to its neighbour."""
-    glue = Glue.of(catalog)
+    glue = GlueAddress.of(catalog)
     if not glue.iceberg:
         return _hive_on_glue(catalog, format)
     if not glue.hive:

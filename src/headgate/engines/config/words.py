@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from headgate.engines.config.blocks import TOKEN_VARIABLE
-from headgate.engines.config.catalog import Behind, EngineCatalog, Storage
+from headgate.engines.config.catalog import Behind, EngineCatalog, FileAccess
 from headgate.model.errors import IllegalArgument
 from headgate.model.objects import clip
 
@@ -41,7 +41,7 @@ def from_environment(where: str) -> str:
 
 def access(catalog: EngineCatalog) -> tuple[str, ...]:
     """Where the access to the files comes from."""
-    storage = Storage.of(catalog)
+    storage = FileAccess.of(catalog)
     if storage.s3 and storage.role:
         return (
             "Storage credentials come with each table (vended-credentials), for what its reader sees and no more: "
