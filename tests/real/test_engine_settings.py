@@ -1,21 +1,25 @@
 """Promise: settings that `headgate engine-config` writes work as they are pasted: somebody who sees a part of a table reads that
-part with them."""
+part with them, of files on this machine and in S3, without keys of their own."""
 
 import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
+from pyiceberg.catalog.rest import RestCatalog
 from pyiceberg.partitioning import PartitionField, PartitionSpec
 from pyiceberg.transforms import IdentityTransform
 from pyiceberg.types import IntegerType, StringType
 
 from tests.environments import FRAMES, python_of
+from tests.minio import Minio
 from tests.planning.forge import simple_schema
-from tests.real.iceberg_clients import keyless, pyiceberg
-from tests.real.iceberg_lake import IcebergLake
+from tests.real.iceberg_clients import keyless
+from tests.real.iceberg_lake import IcebergLake, iceberg_lake
 from tests.real.server import headgate
 from tests.real.test_iceberg_clients import rows
 
@@ -30,15 +34,39 @@ rows: id < 10
 SEEN = [(1, "EU"), (2, "US")]
 
 
+class Pasting(NamedTuple):
+    """A lake, and the token of somebody who sees two of three rows of its `s.pasted`, through copies."""
+
+    lake: IcebergLake
+    token: str
+
+
 @pytest.fixture(scope="module")
-def token(shared_lake: IcebergLake) -> str:
-    """Of somebody who sees two of three rows of `s.pasted`, through copies."""
+def local(shared_lake: IcebergLake) -> Pasting:
+    return restricted(shared_lake)
+
+
+@pytest.fixture(scope="module")
+def in_s3(minio: Minio, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pasting]:
+    properties = {**minio.properties(), "warehouse": f"s3://{minio.bucket()}/lake"}
+    with iceberg_lake(tmp_path_factory.mktemp("s3"), properties) as lake:
+        yield restricted(lake)
+
+
+@pytest.fixture(params=["local", "in_s3"])
+def pasting(request: pytest.FixtureRequest) -> Pasting:
+    found: Pasting = request.getfixturevalue(request.param)
+    return found
+
+
+def restricted(lake: IcebergLake) -> Pasting:
     schema = simple_schema(("id", IntegerType()), ("region", StringType()))
     spec = PartitionSpec(PartitionField(2, 1000, IdentityTransform(), "region"))
-    pyiceberg(shared_lake).create_table("s.pasted", schema, partition_spec=spec).append(
-        rows((1, "EU"), (2, "US"), (10, "US"))
+    table = RestCatalog("lake", uri=lake.uri, warehouse=lake.warehouse, token=lake.token).create_table(
+        "s.pasted", schema, partition_spec=spec
     )
-    must, owner, api = shared_lake.server.must, shared_lake.token, "/api/metalakes/lake"
+    table.append(rows((1, "EU"), (2, "US"), (10, "US")))
+    must, owner, api = lake.server.must, lake.token, "/api/metalakes/lake"
     privileges = [
         {"name": name, "condition": "allow"} for name in ("use_catalog", "use_schema", "select_table")
     ]
@@ -50,20 +78,20 @@ def token(shared_lake: IcebergLake) -> str:
     must(owner, "POST", "/api/headgate/policies/apply?metalake=lake", {"files": files, "whole": False})
     warmed = headgate(
         "lens", "warm", "--users", "pat", "--metalake", "lake", patience=900,
-        HEADGATE_URL=shared_lake.server.url, HEADGATE_TOKEN=owner,
+        HEADGATE_URL=lake.server.url, HEADGATE_TOKEN=owner,
     )  # fmt: skip
     assert warmed.returncode == 0, warmed.stderr
-    return shared_lake.token_of("pat")
+    return Pasting(lake, lake.token_of("pat"))
 
 
-def settings(lake: IcebergLake, token: str, engine: str, *options: str) -> str:
+def settings(pasting: Pasting, engine: str, *options: str) -> str:
     """What the command prints to the reader themselves."""
     ran = headgate(
         "engine-config", "--engine", engine, "--catalog", "cat", "--metalake", "lake", *options,
-        HEADGATE_URL=lake.server.url, HEADGATE_TOKEN=token,
+        HEADGATE_URL=pasting.lake.server.url, HEADGATE_TOKEN=pasting.token,
     )  # fmt: skip
     assert ran.returncode == 0, ran.stderr
-    assert token not in ran.stdout
+    assert pasting.token not in ran.stdout
     return ran.stdout
 
 
@@ -88,27 +116,31 @@ FOUND = "\nimport json\nprint('FOUND', json.dumps(sorted(map(list, found))))\n"
 
 
 @pytest.mark.parametrize("format", ["python", "yaml"])
-def test_pyiceberg_reads_what_one_sees(
-    shared_lake: IcebergLake, token: str, tmp_path: Path, format: str
-) -> None:
-    text = settings(shared_lake, token, "pyiceberg", "--format", format)
+def test_pyiceberg_reads_what_one_sees(pasting: Pasting, tmp_path: Path, format: str) -> None:
+    text = settings(pasting, "pyiceberg", "--format", format)
     if format == "yaml":
-        (tmp_path / ".pyiceberg.yaml").write_text(text.replace("<HEADGATE_TOKEN>", token))
+        (tmp_path / ".pyiceberg.yaml").write_text(text.replace("<HEADGATE_TOKEN>", pasting.token))
         text = "from pyiceberg.catalog import load_catalog\ncat = load_catalog('cat')\n"
     program = f"{text}found = [r.values() for r in cat.load_table('s.pasted').scan().to_arrow().to_pylist()]"
     assert (
-        run(sys.executable, program + FOUND, tmp_path, HEADGATE_TOKEN=token, PYICEBERG_HOME=str(tmp_path))
+        run(
+            sys.executable,
+            program + FOUND,
+            tmp_path,
+            HEADGATE_TOKEN=pasting.token,
+            PYICEBERG_HOME=str(tmp_path),
+        )
         == SEEN
     )
 
 
 @pytest.mark.parametrize("format", ["sql", "python"])
 def test_duckdb_reads_what_one_sees(
-    shared_lake: IcebergLake, duckdb_python: Path, token: str, tmp_path: Path, format: str
+    pasting: Pasting, duckdb_python: Path, tmp_path: Path, format: str
 ) -> None:
-    text = settings(shared_lake, token, "duckdb", "--format", format)
+    text = settings(pasting, "duckdb", "--format", format)
     if format == "sql":
-        pasted = text.replace("<HEADGATE_TOKEN>", token)
+        pasted = text.replace("<HEADGATE_TOKEN>", pasting.token)
         text = f"import duckdb\ndb = duckdb.connect()\ndb.execute({pasted!r})\n"
     # Where INSTALL would put them, so that it finds them there.
     home = tmp_path / "home"
@@ -126,31 +158,29 @@ found = []
 """
     run(duckdb_python, prepare + FOUND, tmp_path)
     program = f'{text}\nfound = db.execute("SELECT id, region FROM cat.s.pasted").fetchall()\n'
-    assert run(duckdb_python, program + FOUND, tmp_path, HEADGATE_TOKEN=token, HOME=str(home)) == SEEN
+    assert run(duckdb_python, program + FOUND, tmp_path, HEADGATE_TOKEN=pasting.token, HOME=str(home)) == SEEN
 
 
 @pytest.mark.parametrize(
     ("engine", "read"),
     [
-        ("polars", "pl.scan_iceberg(cat.load_table('s.pasted')).collect().rows()"),
+        ("polars", "scan('s.pasted').collect().rows()"),
         (
             "daft",
             "[r.values() for r in daft.read_iceberg(cat.load_table('s.pasted')).to_pylist()]",
         ),
     ],
 )
-def test_data_frames_hold_what_one_sees(
-    shared_lake: IcebergLake, token: str, tmp_path: Path, engine: str, read: str
-) -> None:
-    text = settings(shared_lake, token, engine)
+def test_data_frames_hold_what_one_sees(pasting: Pasting, tmp_path: Path, engine: str, read: str) -> None:
+    text = settings(pasting, engine)
     program = f"{text}\nfound = {read}\n"
-    assert run(python_of(FRAMES), program + FOUND, tmp_path, HEADGATE_TOKEN=token) == SEEN
+    assert run(python_of(FRAMES), program + FOUND, tmp_path, HEADGATE_TOKEN=pasting.token) == SEEN
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("format", ["python", "properties"])
-def test_spark_reads_what_one_sees(shared_lake: IcebergLake, token: str, tmp_path: Path, format: str) -> None:
-    text = settings(shared_lake, token, "spark", "--format", format)
+def test_spark_reads_what_one_sees(pasting: Pasting, tmp_path: Path, format: str) -> None:
+    text = settings(pasting, "spark", "--format", format)
     if format == "properties":
         (tmp_path / "spark-defaults.conf").write_text(text)
         text = "from pyspark.sql import SparkSession\nspark = SparkSession.builder.getOrCreate()\n"
@@ -162,7 +192,7 @@ def test_spark_reads_what_one_sees(shared_lake: IcebergLake, token: str, tmp_pat
             sys.executable,
             f"{text}{read}{FOUND}{ended}",
             tmp_path,
-            HEADGATE_TOKEN=token,
+            HEADGATE_TOKEN=pasting.token,
             SPARK_CONF_DIR=str(tmp_path),
             PYSPARK_SUBMIT_ARGS=f"{small} pyspark-shell",
             PYSPARK_PYTHON=sys.executable,

@@ -99,10 +99,10 @@ def _headgate(catalog: EngineCatalog, format: ConfigFormat) -> str:
     statements = _rest(catalog, catalog.uri, catalog.warehouse, TOKEN_VARIABLE, delegation)
     own: tuple[str, ...] = ()
     if storage.s3 and not storage.role:
-        lines = f"Where none come with the tables, add ACCESS_DELEGATION_MODE 'none' below, and:\n{_own_keys(catalog)};"
+        needed = "".join(f"{each};\n" for each in (*_extensions("aws"), _own_keys(catalog)))
+        lines = f"Where none come with the tables, add ACCESS_DELEGATION_MODE 'none' below, and:\n{needed}"
         own = ("".join(f"-- {line}\n" for line in lines.splitlines()),)
-    aws = ("aws",) if own else ()
-    return _text(format, notes, (*_extensions("httpfs", "iceberg", *aws), *own, *statements))
+    return _text(format, notes, (*_extensions("httpfs", "iceberg"), *own, *statements))
 
 
 def _past(catalog: EngineCatalog, *notes: str) -> tuple[str, ...]:

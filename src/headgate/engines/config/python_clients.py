@@ -35,6 +35,7 @@ class _Client(msgspec.Struct, frozen=True):
     packages: str
     imports: str
     reads: str
+    """What stands at the end, with ``{catalog}`` for the catalog's name."""
 
 
 _PYICEBERG: Final = _Client(
@@ -42,21 +43,32 @@ _PYICEBERG: Final = _Client(
     "pyiceberg",
     "pyiceberg[pyarrow]",
     "",
-    '{catalog}.load_table("schema.table").scan().to_arrow()',
+    '# {catalog}.load_table("schema.table").scan().to_arrow()\n',
 )
 _POLARS: Final = _Client(
     EngineName.POLARS,
     "polars",
     "polars pyiceberg[pyarrow]",
     "import polars as pl\n",
-    'pl.scan_iceberg({catalog}.load_table("schema.table")).collect()',
+    # INVARIANT: nothing but settings of S3, as polars takes a 'token' among them for one of S3 and would send it there.
+    """
+
+def scan(name: str) -> pl.LazyFrame:
+    table = {catalog}.load_table(name)
+    # The keys that came with the table: polars does not take them over by itself.
+    storage = {{key: value for key, value in table.io.properties.items() if key.startswith("s3.")}}
+    return pl.scan_iceberg(table, storage_options=storage)
+
+
+# scan("schema.table").collect()
+""",
 )
 _DAFT: Final = _Client(
     EngineName.DAFT,
     "daft",
     "daft pyiceberg[pyarrow]",
     "import daft\n",
-    'daft.read_iceberg({catalog}.load_table("schema.table")).to_pydict()',
+    '# daft.read_iceberg({catalog}.load_table("schema.table")).to_pydict()\n',
 )
 
 
@@ -70,7 +82,7 @@ def _text(client: _Client, block: Block, format: ConfigFormat) -> str:
         f"{head}{needs}{client.imports}from pyiceberg.catalog import load_catalog\n\n"
         f"{block.name} = load_catalog(\n    {rendering.literal(block.name)},\n    **{{\n"
         f"{rendering.python_arguments(block, ' ' * 8)}    }},\n)\n"
-        f"# {client.reads.format(catalog=block.name)}\n"
+        f"{client.reads.format(catalog=block.name)}"
     )
 
 

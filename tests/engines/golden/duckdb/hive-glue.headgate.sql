@@ -7,9 +7,9 @@ INSTALL httpfs;
 LOAD httpfs;
 INSTALL iceberg;
 LOAD iceberg;
-INSTALL aws;
-LOAD aws;
 -- Where none come with the tables, add ACCESS_DELEGATION_MODE 'none' below, and:
+-- INSTALL aws;
+-- LOAD aws;
 -- CREATE SECRET "lake_storage" (
 --   TYPE s3,
 --   PROVIDER credential_chain,
