@@ -12,6 +12,7 @@ import typer.main
 
 from headgate.cli.app import app
 from headgate.cli.page import command_table, exit_table
+from headgate.engines.config.page import examples, ways_table
 from headgate.language.masks.page import mask_table
 from headgate.settings.page import setting_table
 
@@ -56,6 +57,8 @@ WRITTEN: dict[str, Callable[[], str]] = {
     "masks": mask_table,
     "pages": page_table,
     "settings": setting_table,
+    "engine ways": ways_table,
+    "engine settings": examples,
 }
 """The tables that are written from the code, by the name that their markers have on a page."""
 

@@ -35,8 +35,11 @@ DUCKDB: Final = _environment(
 )
 CLICKHOUSE: Final = _environment("ClickHouse", "clickhouse-client", "chdb==4.4.0")
 S3FS: Final = _environment("pyiceberg with s3fs", "pyiceberg-s3fs", "pyiceberg[s3fs,pyarrow]==0.12.0")
+FRAMES: Final = _environment(
+    "polars and daft", "data-frames", "polars==2.1.0", "daft==0.7.26", "pyiceberg[pyarrow]==0.12.0"
+)
 
-PEERS: Final = (GRAVITINO, DUCKDB, S3FS, CLICKHOUSE)
+PEERS: Final = (GRAVITINO, DUCKDB, S3FS, CLICKHOUSE, FRAMES)
 
 
 def python_of(peer: Peer) -> Path:

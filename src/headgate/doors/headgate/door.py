@@ -6,6 +6,7 @@ from headgate.doors.gravitino import errors
 from headgate.doors.headgate import (
     audit,
     catalogs,
+    engines,
     keys,
     lenses,
     policies,
@@ -17,7 +18,7 @@ from headgate.doors.headgate import (
 from headgate.doors.routing import Answer, Route
 from headgate.model.errors import HeadgateError
 
-PARTS: Final = (questions, audit, reconciliation, tokens, policies, syncs, lenses, keys, catalogs)
+PARTS: Final = (questions, audit, reconciliation, tokens, policies, syncs, lenses, keys, catalogs, engines)
 
 
 class HeadgateDoor:
