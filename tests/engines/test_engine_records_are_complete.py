@@ -7,7 +7,7 @@ from headgate.engines.config import iceberg_java, words
 from headgate.engines.config.catalog import Behind
 from headgate.engines.config.names import FORMATS, EngineName
 from headgate.engines.config.writing import ENGINES
-from headgate.pipelines import session
+from headgate.pipelines import needs
 
 
 @pytest.mark.parametrize("name", EngineName)
@@ -31,5 +31,5 @@ def test_every_engine_has_formats_and_every_kind_without_tables_is_refused_both_
 
 
 def test_the_versions_of_iceberg_are_those_of_the_worker() -> None:
-    assert iceberg_java.SPARK_RUNTIME == session.RUNTIME
-    assert iceberg_java.AWS_BUNDLE == session.AWS
+    assert iceberg_java.SPARK_RUNTIME == needs.RUNTIME
+    assert iceberg_java.AWS_BUNDLE == needs.AWS
