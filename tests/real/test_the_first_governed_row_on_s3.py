@@ -268,7 +268,8 @@ def test_a_catalog_is_tried_by_the_server_and_by_spark(lake: IcebergLake, minio:
     alone = tried(lake, good)
     assert alone.returncode == 0, alone.stderr
     assert "Spark was not tried: no worker took it" in alone.stdout
-    with worker(lake, "spark.toml", "--spark-master", "local[2]"):
+    with worker(lake, "spark.toml", "--spark-master", "local[2]") as log:
+        until(lambda: "Spark was not tried" not in tried(lake, good).stdout, log)
         both = tried(lake, good)
         assert both.returncode == 0, both.stderr
         assert "a worker's Spark writes and reads there" in both.stdout
