@@ -2,7 +2,7 @@
 
 import pytest
 
-from headgate.decide.changes.foresight import ComparedCircumstances
+from headgate.decide.changes.effects import ComparedCircumstances
 from headgate.decide.lint import RULES, Survey, lint
 from headgate.decide.trials.trial import World
 from headgate.language.policies.documents import load

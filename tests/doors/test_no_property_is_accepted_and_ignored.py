@@ -231,6 +231,29 @@ def test_own_words_and_everything_that_is_read_are_no_slips() -> None:
                 assert defined.meant_by(key) is None, f"'{key}' of a {kind}"
 
 
+@pytest.mark.parametrize("named", ["s3-secret-key", "gcs-token", "s3-token, s3-secret-key", "s3-token"])
+def test_icebergs_clients_name_no_provider_of_credentials_that_there_is_not(
+    api: Api, lake: None, named: str
+) -> None:
+    """Other keys are theirs; this one is read here. The catalog has no role, so it has no s3-token to give either."""
+    door, schema = "/iceberg/v1/lake.relational", {"type": "struct", "schema-id": 0, "fields": []}
+    tables, put = f"{door}/namespaces/s/tables", {"credential-providers": named}
+    assert api("admin", "POST", tables, {"name": "t", "schema": schema}).status_code == 200
+    commit = {"requirements": [], "updates": [{"action": "set-properties", "updates": put}]}
+    change = {**commit, "identifier": {"namespace": ["s"], "name": "t"}}
+    for path, body in (
+        (tables, {"name": "n", "schema": schema, "properties": put}),
+        (tables, {"name": "n", "schema": schema, "properties": put, "stage-create": True}),
+        (f"{tables}/t", commit),
+        (f"{door}/transactions/commit", {"table-changes": [change]}),
+    ):
+        answer = api("admin", "POST", path, body)
+        assert answer.status_code == 400, answer.text
+        assert "credential-providers" in answer.json()["error"]["message"]
+    assert "credential-providers" not in api("admin", "GET", f"{tables}/t").json()["metadata"]["properties"]
+    assert api("admin", "GET", f"{tables}/n").status_code == 404
+
+
 def test_an_older_store_with_such_properties_opens_and_the_doctor_names_them(
     api: Api, lake: None, steward: Steward
 ) -> None:

@@ -58,11 +58,11 @@ class Node(msgspec.Struct, frozen=True):
         """What these roles allow and deny on this very object; of inactive ones only what they deny counts."""
         allow = deny = 0
         for role in roles:
-            masks = self.grants.get(role)
-            if masks is not None:
-                deny |= masks.deny
+            bits = self.grants.get(role)
+            if bits is not None:
+                deny |= bits.deny
                 if role not in inactive:
-                    allow |= masks.allow
+                    allow |= bits.allow
         return allow, deny
 
 
@@ -488,7 +488,7 @@ _masks: dict[tuple[int, int], PrivilegeBits] = {}
 
 
 def _shared(allow: int, deny: int) -> PrivilegeBits:
-    """One value for equal masks: a million grants hold only a handful of different ones."""
+    """One value for equal bits: a million grants hold only a handful of different ones."""
     key = (allow, deny)
     found = _masks.get(key)
     if found is None:

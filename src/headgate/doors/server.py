@@ -101,14 +101,14 @@ class Server:
         if body is None or body.left:
             answer.headers["Connection"] = "close"
         await _send(answer, send)
-        path_told = route.path if route else "none"
-        self.metrics.seen(door.name, path_told, scope["method"], answer.status, started)
+        path_shown = route.path if route else "none"
+        self.metrics.seen(door.name, path_shown, scope["method"], answer.status, started)
         # The route, not the path: names and query strings are the callers' own.
         log.info(
             "request",
             door=door.name,
             method=scope["method"][:20],
-            route=path_told,
+            route=path_shown,
             status=answer.status,
             ms=round((time.perf_counter() - started) * 1000, 1),
         )
@@ -124,7 +124,7 @@ class Server:
     ) -> Answer:
         """Read the body, and act in a thread of its own.
 
-        INVARIANT: who has not proved who they are gets no more than a small body read.
+        INVARIANT: of a caller who has not proved who they are, no more than a small body is read.
         """
         run = asyncio.get_running_loop().run_in_executor
         client = scope.get("client")

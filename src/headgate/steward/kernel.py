@@ -167,7 +167,7 @@ class Kernel:
     ) -> OperationFinding:
         """What is to be said of a question: the condition of the operation, and whether its tables are seen whole.
 
-        INVARIANT: who sees a part of a table changes nothing of it. Every permit is made from a finding, so no door
+        INVARIANT: a restricted reader changes nothing of a table. Every permit is made from a finding, so no door
         and no part of the steward can forget to ask.
         """
         found = examine(authority, identity, op, ref, about)
@@ -279,8 +279,8 @@ class Kernel:
 
     def audit_read(self, permit: Permit, allowed: bool = True, /, **details: object) -> None:
         """Keep that something was read, or was to be. Refuses the read if that cannot be kept."""
-        told = _event(permit.identity, permit.op, permit.ref, permit.revision, allowed=allowed, **details)
-        self.reads.add(msgspec.structs.replace(told, at=now()))
+        event = _event(permit.identity, permit.op, permit.ref, permit.revision, allowed=allowed, **details)
+        self.reads.add(msgspec.structs.replace(event, at=now()))
 
     def close(self) -> None:
         """Write what is still to be written."""
@@ -299,7 +299,7 @@ def _check_in_use(authority: Authority, chain: tuple[tuple[int, int], ...]) -> N
 def _event(
     identity: Identity, op: Op | Privilege, ref: ObjectRef, revision: int, *, allowed: bool, **details: object
 ) -> audit_log.Event:
-    told = {"address": identity.address, "engine": identity.engine, **details}
+    event = {"address": identity.address, "engine": identity.engine, **details}
     return audit_log.Event(
         metalake=clip(ref.metalake, 500),
         user=identity.user,
@@ -308,5 +308,5 @@ def _event(
         object=clip(ref.full_name, 2000),
         allowed=allowed,
         revision=revision,
-        details={key: value for key, value in told.items() if value is not None},
+        details={key: value for key, value in event.items() if value is not None},
     )

@@ -88,13 +88,13 @@ def _authors(read: Read, policy: int | None = None) -> dict[int, tuple[str, ...]
     """Who ever wrote a policy, or every policy, by its id; whoever wrote what it says now is the last of them."""
     query = select(_h.policy, _h.actor, _h.document).order_by(_h.policy, _h.version)
     actors: dict[int, set[str]] = {}
-    said: dict[int, tuple[bytes, str]] = {}
+    written: dict[int, tuple[bytes, str]] = {}
     for row in read.execute(query if policy is None else query.where(_h.policy == policy)):
         actors.setdefault(row.policy, set()).add(row.actor)
-        if row.policy not in said or said[row.policy][0] != row.document:
+        if row.policy not in written or written[row.policy][0] != row.document:
             # Who enables it, renames it or gives it another comment did not choose its words.
-            said[row.policy] = (row.document, row.actor)
-    return {id: (*sorted(actors[id] - {writer}), writer) for id, (_, writer) in said.items()}
+            written[row.policy] = (row.document, row.actor)
+    return {id: (*sorted(actors[id] - {writer}), writer) for id, (_, writer) in written.items()}
 
 
 def all_set(read: Read) -> Iterator[PolicySet]:

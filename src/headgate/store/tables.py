@@ -278,7 +278,7 @@ plans = Table(
     Column("status", String(16), nullable=False),
     Column("view", LargeBinary, nullable=False),
     Column("request", LargeBinary, nullable=False),
-    Column("said", LargeBinary, nullable=False),
+    Column("said", LargeBinary, nullable=False, key="circumstances"),
     Column("runner", String(64), nullable=False),
     Column("until", String(32), nullable=False),
     Column("answer", LargeBinary),

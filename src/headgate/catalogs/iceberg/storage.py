@@ -109,7 +109,7 @@ def _no_file_system(scheme: str, netloc: str | None = None) -> FileSystem:
 
 
 class MissingDocument(NotFound):
-    """A table's metadata file is gone. Where it lay is told only to who sees all of the table."""
+    """A table's metadata file is gone. Only callers who see all of the table are told where it lay."""
 
     def __init__(self, location: str, *, named: bool = False) -> None:
         super().__init__(

@@ -477,7 +477,7 @@ def probing(applied: list[ClauseEffect], schema: Schema, request: Request) -> li
 
 
 def _kept_from_writer(clause: Clause, other: Clause) -> bool:
-    """Whether another policy binds who wrote this one, who may not change it."""
+    """Whether another policy binds this one's author, who may not change that other."""
     writer = clause.standing.writer
     if writer is None or writer.among(other.standing.changers):
         return False

@@ -113,7 +113,7 @@ class Shape:
     def heirs(self) -> Mapping[int, frozenset[int]]:
         """By column, those of its namesakes that are gone: their tags are listed as its own, and taken off with it.
 
-        INVARIANT: who drops a column and adds it again, or gives another its name, does not shed its tags.
+        INVARIANT: dropping a column and adding it again, or giving another its name, sheds none of its tags.
         """
         present = self.schema.by_id
         gone = {

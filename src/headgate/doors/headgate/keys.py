@@ -23,7 +23,7 @@ def list_keys(call: DoorCall) -> Any:
 
 @routes.on("POST", "/{key}/join", Op.LIST_POLICIES, metalake_of, body=KeyOwners, query=("metalake",))
 def join_key(call: DoorCall) -> Any:
-    """Let the tables of these owners share the tokens of a key: for who may alter all policies that name it."""
+    """Let the tables of these owners share the tokens of a key: for somebody who may alter all policies that name it."""
     return _answered(call, leave=False)
 
 

@@ -6,7 +6,7 @@ from typing import Any, Final
 import msgspec
 
 from headgate.decide import Op
-from headgate.decide.changes.foresight import ComparedCircumstances
+from headgate.decide.changes.effects import ComparedCircumstances
 from headgate.doors.gravitino import wire
 from headgate.doors.headgate.audit import metalake_of
 from headgate.doors.routing import DoorCall, Open, Routes, at_least
@@ -81,12 +81,12 @@ def explain_lens(call: DoorCall) -> Any:
         body.at,
     )
     files = None if body.policies is None else _files(body.policies)
-    told = call.steward.inspection.explain(call.caller, asked, files, at_least=at_least(call.headers))
+    found = call.steward.inspection.explain(call.caller, asked, files, at_least=at_least(call.headers))
     return {
         "code": 0,
-        "mayLoad": told.may_load,
-        "because": told.because,
-        "explanation": told.explanation,
+        "mayLoad": found.may_load,
+        "because": found.because,
+        "explanation": found.explanation,
     }
 
 

@@ -101,7 +101,7 @@ class Principals:
                 about=record.kind,
             )
         for role in sorted(authority.held.get(record.id) or ()):
-            if dropped.denying(tx, role) or any(masks.deny for _, masks in access.grants_of(tx, role)):
+            if dropped.denying(tx, role) or any(bits.deny for _, bits in access.grants_of(tx, role)):
                 raise InUse(
                     f"{record.kind} '{clip(record.name)}' holds a role that denies something",
                     hint="revoke the role first",

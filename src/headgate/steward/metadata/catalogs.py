@@ -116,7 +116,7 @@ class Catalogs(Containers):
     def shown(self, permit: Permit, record: ObjectRecord) -> dict[str, str]:
         """The properties of a catalog that the caller may see: how it is got into only if they could change it.
 
-        Who has just made it is its owner, though the authority of their permit does not know of it yet.
+        The caller who has just made it is its owner, though the authority of their permit does not know of it yet.
         """
         node = permit.authority.objects.get(record.id)
         if node is None or allowed(permit.authority, permit.caller, Op.ALTER_CATALOG, node):

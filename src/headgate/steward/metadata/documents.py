@@ -81,6 +81,7 @@ class Documents:
         INVARIANT: that place is the caller's from now on, who may be given access to it.
         """
         free(permit, ObjectType.TABLE, name)
+        self.tables.check_providers(permit, _properties(definition.get("properties")))
         adapter, at = self.tables.documents_of(permit), place_in(permit, name)
         more = self.placing.named(permit, adapter, at, in_definition(definition))
         document = adapter.new_document(at, definition)
@@ -94,6 +95,7 @@ class Documents:
     def create(self, permit: Permit, type: ObjectType, name: str, definition: Json) -> Document:
         """Make a table or view in the permit's schema; who makes it becomes its owner."""
         free(permit, type, name)
+        self.tables.check_providers(permit, _properties(definition.get("properties")))
         adapter, at = self.tables.documents_of(permit), place_in(permit, name, type)
         chosen = in_definition(definition)
         more = self.placing.named(permit, adapter, at, chosen)
@@ -134,6 +136,9 @@ class Documents:
             check_permit("Documents.commit", commit.permit, _COMMITS)
             if commit.name is not None:
                 self._creatable(commit.permit, commit.name)
+            for update in commit.updates:
+                if update.get("action") == "set-properties":
+                    self.tables.check_providers(commit.permit, _properties(update.get("updates")))
             chosen = list(in_updates(commit.updates))
             if chosen:
                 adapter = self.tables.documents_of(commit.permit)
@@ -244,6 +249,11 @@ class Documents:
         free(permit, ObjectType.TABLE, name)
 
 
+def _properties(sent: object) -> Json:
+    """Properties as a client sent them; what is no object is refused where the document is made."""
+    return sent if isinstance(sent, dict) else {}
+
+
 def _read_by(updates: Sequence[Json]) -> list[str] | None:
     """The properties among the updates that change what readers read from the same files."""
     sent = [update.get(key) for update in updates for key in ("updates", "removals")]
@@ -255,7 +265,7 @@ def _telling(
     commits: Sequence[Commit], staged: Sequence[Staged[Document]]
 ) -> Callable[[Permit], dict[str, object]]:
     """What the audit trail shall know of each commit."""
-    told = {
+    details = {
         id(commit.permit): {
             "name": commit.name,
             "snapshot": change.result.metadata.get("current-snapshot-id"),
@@ -264,4 +274,4 @@ def _telling(
         }
         for commit, change in zip(commits, staged, strict=True)
     }
-    return lambda permit: dict(told.get(id(permit), {}))
+    return lambda permit: dict(details.get(id(permit), {}))

@@ -1,5 +1,6 @@
 """Tables: made, loaded, changed and dropped in the catalog they live in, under the permits of their object."""
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 import msgspec
@@ -34,7 +35,7 @@ from headgate.vending.providers import PROPERTY, check_providers
 
 
 class KeptTable(msgspec.Struct, frozen=True):
-    """A table as its catalog has it, with who made and changed it as Headgate knows."""
+    """A table as its catalog has it, with its makers as Headgate knows them."""
 
     table: t.LoadedTable
     audit: Audit
@@ -103,8 +104,8 @@ class Tables:
     ) -> KeptTable:
         """Change a table, all changes or none.
 
-        A table goes to another schema only with two more permits: to drop it here and to create it there. Who owns
-        the other schema would else gain a table by moving it.
+        A table goes to another schema only with two more permits: to drop it here and to create it there. Otherwise
+        the owner of the other schema would gain a table by moving it.
         """
         with self.kernel.store.read() as read:
             before = objects.present(read, permit.node.id)
@@ -133,7 +134,7 @@ class Tables:
             record = objects.present(tx, before.id)
         definition = msgspec.structs.replace(staged.result.definition, name=record.name)
         altered = msgspec.structs.replace(staged.result, definition=definition)
-        # Who sees all of the table before the change may see less of it now, such as a column that gets a hidden name.
+        # A caller who sees all of the table before the change may see less of it now, such as a column that gets a hidden name.
         # Another server knows it by its new name only.
         seen = self.lenses.of(self._now(permit) if adapter.outside else permit)
         return KeptTable(description.table(seen, altered), record.audit)
@@ -167,8 +168,13 @@ class Tables:
 
     def _check_properties(self, permit: Permit, properties: dict[str, str]) -> None:
         check_read("table", properties)
-        if PROPERTY in properties:
-            check_providers(properties[PROPERTY], self.catalogs.of(permit).properties)
+        self.check_providers(permit, properties)
+
+    def check_providers(self, permit: Permit, properties: Mapping[str, object]) -> None:
+        """Refuse a way to give out credentials that is not built, whichever door names it."""
+        named = properties.get(PROPERTY)
+        if named is not None:
+            check_providers(str(named), self.catalogs.of(permit).properties)
 
     def adapter(self, permit: Permit) -> TableCatalog:
         """The catalog that holds the table or the schema of a permit, if it holds tables at all."""

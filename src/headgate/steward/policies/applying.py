@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 
 from headgate.decide import Authority, Node, Op
-from headgate.decide.changes.foresight import ComparedCircumstances, WiderView
+from headgate.decide.changes.effects import ComparedCircumstances, WiderView
 from headgate.language.policies.export import dump
 from headgate.model.errors import Conflict, IllegalArgument
 from headgate.model.objects import ObjectRef, clip

@@ -192,11 +192,11 @@ def named_policy(authority: Authority, identity: Identity, policy: int) -> str:
 def _widens(touched: Touched, table: Node, more: More, shape: Shape | None) -> Widens:
     """The refusal: what would be seen, in words that tell nothing but what is seen already."""
     if not allowed(touched.before, touched.caller(touched.before, table.metalake), Op.LOAD_TABLE, table):
-        told = "more of a table that you may not load"
+        gain = "more of a table that you may not load"
     else:
-        told = f"more of table '{clip(touched.before.ref(table).full_name)}'{_details(more, shape)}"
+        gain = f"more of table '{clip(touched.before.ref(table).full_name)}'{_details(more, shape)}"
     return Widens(
-        f"User '{clip(touched.identity.user)}' would see {told}",
+        f"User '{clip(touched.identity.user)}' would see {gain}",
         hint="ask somebody who may change the policies that keep this from you",
         about=ObjectType.TABLE,
     )
@@ -220,10 +220,10 @@ def _details(more: More, shape: Shape | None) -> str:
     if shape is None:
         return ", whose columns cannot be read now"
     names = ", ".join(shown(shape.path(id)) for id in more.unmasked)
-    told = [
+    effects = [
         f"{names} unmasked or masked otherwise" if names else "",
         "columns that are hidden now" if more.unhidden else "",
         "rows that are kept away now" if more.rows else "",
         "it cannot be read at all now" if more.table else "",
     ]
-    return ": " + clip("; ".join(part for part in told if part), 500)
+    return ": " + clip("; ".join(part for part in effects if part), 500)

@@ -11,7 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from headgate.decide import Authority, Node, Op
-from headgate.decide.changes.foresight import (
+from headgate.decide.changes.effects import (
     ComparedCircumstances,
     Effect,
     WiderView,
@@ -20,7 +20,7 @@ from headgate.decide.changes.foresight import (
 )
 from headgate.decide.lint import LintFinding, Survey, lint
 from headgate.decide.policies.people import person
-from headgate.decide.policies.reasons import LensExplanation, View, explain_lens
+from headgate.decide.policies.reasons import LensExplanation, LensSummary, explain_lens
 from headgate.decide.policies.shape import Shape
 from headgate.language.ast import TRUE
 from headgate.language.policies.export import dump
@@ -51,7 +51,7 @@ class LensQuestion(msgspec.Struct, frozen=True):
     at: dt.datetime | None = None
 
 
-class Told(msgspec.Struct, frozen=True):
+class ReadExplanation(msgspec.Struct, frozen=True):
     """The view and its reasons, and whether the table may be read at all."""
 
     may_load: bool
@@ -80,10 +80,10 @@ class Inspection:
 
     def explain(
         self, identity: Identity, asked: LensQuestion, files: PolicyFiles | None = None, *, at_least: int = 0
-    ) -> Told:
+    ) -> ReadExplanation:
         """What someone sees of a table and why; under policies that are not applied yet, if files are given.
 
-        Who asks about themselves, supposing nothing but a purpose, needs no right, and hears what they see only.
+        Callers who ask about themselves, and suppose nothing but a purpose, need no right. They hear only what they see.
         """
         own = LensQuestion(asked.table, identity.user, purpose=asked.purpose)
         if files is None and asked == own and not self._may_ask(identity, asked.table, at_least):
@@ -109,13 +109,13 @@ class Inspection:
         if explained.lens is not None:
             name = keys.lens_name(self.kernel.store, table.id, explained.lens.id)
             explained = replace(explained, lens=replace(explained.lens, id=name))
-        return Told(finding.allowed, finding.explanation().summary, explained)
+        return ReadExplanation(finding.allowed, finding.explanation().summary, explained)
 
     def _may_ask(self, identity: Identity, table: ObjectRef, at_least: int) -> bool:
         metalake = ObjectRef(table.metalake, ObjectType.METALAKE)
         return examine(self.kernel.authority(at_least), identity, Op.ASK, metalake).allowed
 
-    def _own(self, identity: Identity, ref: ObjectRef) -> Told:
+    def _own(self, identity: Identity, ref: ObjectRef) -> ReadExplanation:
         """One's own view of a table.
 
         INVARIANT: no hidden column, no condition on rows and no policy is told: they speak of what is hidden.
@@ -136,7 +136,7 @@ class Inspection:
                 {} if shape is None else {".".join(shape.path(id)): "masked" for id in sorted(lens.masked)}
             )
             name = keys.lens_name(self.kernel.store, permit.node.id, lens.id)
-            seen = View(name, lens.whole, None if lens.rows == TRUE else "you may see them", masked)
+            seen = LensSummary(name, lens.whole, None if lens.rows == TRUE else "you may see them", masked)
         explained = LensExplanation(
             who.user,
             ref.full_name,
@@ -149,7 +149,7 @@ class Inspection:
             groups_known=who.groups_known,
         )
         finding = self.kernel.finding(permit.authority, identity, Op.LOAD_TABLE, ref)
-        return Told(True, finding.explanation().summary, explained)
+        return ReadExplanation(True, finding.explanation().summary, explained)
 
     @act(Op.ASK)
     def plan(self, permit: Permit, files: PolicyFiles, circumstances: ComparedCircumstances) -> PolicyPlan:
@@ -185,9 +185,9 @@ class Inspection:
             for target in (*targets, *([] if before is None else [before])):
                 concerned.update((table.id, table) for table in tables_below(authority, target))
         tables = self._shaped(authority, concerned)
-        told = {table.id for table, _ in tables}
+        looked_at = {table.id for table, _ in tables}
         return tables, tuple(
-            authority.ref(t).full_name for id, t in sorted(concerned.items()) if id not in told
+            authority.ref(t).full_name for id, t in sorted(concerned.items()) if id not in looked_at
         )
 
     @act(Op.ASK)

@@ -49,8 +49,8 @@ class MaskKeys:
         """Let the tables of these owners share the tokens of a key, or not any more."""
         permits = self._permits(permit, name)
         ids = {owner: _owner(permit.authority, permit.node.id, owner) for owner in owners}
-        told = {"key": name, ("left" if leave else "joined"): sorted(ids)}
-        with self.kernel.change(*permits, telling=lambda _permit: dict(told)) as tx:
+        details = {"key": name, ("left" if leave else "joined"): sorted(ids)}
+        with self.kernel.change(*permits, telling=lambda _permit: dict(details)) as tx:
             for id in ids.values():
                 if leave:
                     mask_keys.leave(tx, permit.node.id, name, id)

@@ -67,7 +67,7 @@ class Touched:
     def people(self, metalake: int) -> list[tuple[Person, Person]]:
         """The actor as policies see them, before and after; with all roles active, and with none where that differs.
 
-        INVARIANT: whose token does not tell the groups is judged in every group they may be in as well: what is not
+        INVARIANT: a caller whose token does not tell the groups is judged in every group they may be in as well: what is not
         known denies now, and would hide what they see with a token that tells.
         """
         choices = [ActiveRoles()]

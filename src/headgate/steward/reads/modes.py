@@ -37,7 +37,7 @@ _TELLS_LEAST: Final = {ORIGINALS: (COPY, NAME, STATISTICS), LAZY: (OFF, PARTITIO
 
 
 def tells_more(before: dict[str, str], after: dict[str, str]) -> bool:
-    """Whether readers of a part could learn more of the rest than before. Who sees a part does not choose that."""
+    """Whether readers of a part could learn more of the rest than before. Restricted readers do not choose that."""
 
     def rank(key: str, properties: dict[str, str]) -> int:
         order = _TELLS_LEAST[key]

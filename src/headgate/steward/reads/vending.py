@@ -33,7 +33,7 @@ from headgate.vending import (
 )
 
 NOTHING: Final = Scope()
-_MOST_TOLD: Final = 50
+_MOST_AUDITED: Final = 50
 
 
 class Access(msgspec.Struct, frozen=True):
@@ -141,14 +141,14 @@ class Vending:
             permit,
             signed=request.method,
             files=len(signed.places),
-            places=[clip(place, 500) for place in signed.places[:_MOST_TOLD]],
+            places=[clip(place, 500) for place in signed.places[:_MOST_AUDITED]],
         )
         return signed
 
     def _scope(self, permit: Permit, read: TableRead) -> Scope:
         """What the caller may touch of a table's files.
 
-        INVARIANT: the only place that says so, and nothing for who may not read.
+        INVARIANT: the only place that says so. A caller who may not read gets nothing.
         """
         if not _may(permit, Op.READ_TABLE):
             return NOTHING
@@ -200,7 +200,7 @@ class Vending:
                     permit,
                     step=None if of is None else str(PlanStep.ACCESS),
                     scope=of,
-                    vended=[clip(place, 1500) for place in places[:_MOST_TOLD]],
+                    vended=[clip(place, 1500) for place in places[:_MOST_AUDITED]],
                     keys=sorted({each.print for each in credentials}),
                     files=len(scope.files) or None,
                     writes=True if scope.write else None,

@@ -107,7 +107,7 @@ class PlanDraft:
     def _stay(self, allowed: Effective) -> bool:
         """INVARIANT: a rule stays as long as it hides something from somebody to whom the source shows nothing of the table.
 
-        Who owns everything in the target, and so may lift every rule, is not somebody from whom it hides.
+        Nothing is hidden from somebody who owns everything in the target and so may lift every rule.
         """
         lifting = {
             fact.principal for fact in self.current if isinstance(fact, OwnerFact) and fact.object == ROOT

@@ -15,7 +15,7 @@ from headgate.steward.updates import checked_properties
 
 routes = Routes("/api/metalakes/{metalake}/catalogs")
 
-_TOLD_WITH_200: Final = frozenset({1001, 1003, 1004, 1007, 1009})
+_ANSWERED_WITH_200: Final = frozenset({1001, 1003, 1004, 1007, 1009})
 """What can be wrong with a connection. Clients read the code in the body; HTTP says that the test itself was run."""
 
 _TAKEN: Final = frozenset({"testConnection"})
@@ -122,8 +122,8 @@ def test_catalog_connection(call: DoorCall) -> Any:
 
 
 def _tested(error: HeadgateError) -> Answer:
-    told = errors.error(error)
-    return Answer(told.body, 200 if told.body["code"] in _TOLD_WITH_200 else 500)
+    answer = errors.error(error)
+    return Answer(answer.body, 200 if answer.body["code"] in _ANSWERED_WITH_200 else 500)
 
 
 @routes.on("GET", "/{catalog}", Op.LOAD_CATALOG, wire.catalog)

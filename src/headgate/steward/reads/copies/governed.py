@@ -341,8 +341,8 @@ class Governed:
         self._seen[key] = time_
         ledger.used(self.store, self._record(read, reader))
 
-    def _record(self, read: GovernedRead, identity: Identity) -> ledger.ViewRecord:
-        return ledger.ViewRecord(
+    def _record(self, read: GovernedRead, identity: Identity) -> ledger.LensRecord:
+        return ledger.LensRecord(
             read.table,
             read.copy_id,
             keys.lens_name(self.store, read.table, read.lens.id),
