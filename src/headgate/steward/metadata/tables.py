@@ -4,7 +4,6 @@ from typing import Any, Final
 
 import msgspec
 
-from headgate.catalogs.iceberg.describing import descriptions
 from headgate.catalogs.iceberg.validity import READ_BY
 from headgate.catalogs.interface import (
     IcebergCatalog,
@@ -13,6 +12,7 @@ from headgate.catalogs.interface import (
     TablePlace,
     holds_documents,
     holds_tables,
+    keeps_tables,
 )
 from headgate.decide import Op, visible
 from headgate.model import tables as t
@@ -66,7 +66,8 @@ class Tables:
         at, chosen = place_in(permit, name), in_definition({"properties": definition.properties})
         more = self.placing.named(permit, adapter, at, chosen) if holds_documents(adapter) else ()
         staged = adapter.create_table(at, definition)
-        with self.kernel.change(permit, *more) as tx, Abandoned(staged):
+        with Abandoned(staged) as until, self.kernel.change(permit, *more) as tx:
+            until.decided_by = tx
             untaken(tx, permit.node.id, ObjectType.TABLE, name)
             record = created(tx, permit, ObjectType.TABLE, name)
             staged.commit(tx, record.id)
@@ -90,10 +91,9 @@ class Tables:
         INVARIANT: both by one document, also where another server may answer with another one the next time.
         """
         adapter, at = self.adapter(permit), place_of(permit)
-        if adapter.outside and holds_documents(adapter):
-            document = adapter.document(at)
-            whole = descriptions.describe_table(at.name, document.metadata, document.location)
-            return whole, self.lenses.over(permit, document)
+        if keeps_tables(adapter):
+            found = adapter.described(at)
+            return found.table, self.lenses.over(permit, found.columns)
         whole = adapter.load_table(at)
         return whole, self.lenses.of(permit, whole.metadata_location)
 
@@ -122,9 +122,10 @@ class Tables:
         staged = adapter.alter_table(place, changes)
         permits = (permit, *more) if into is None else (permit, *into, *more)
         with (
+            Abandoned(staged) as until,
             self.kernel.change(*permits, telling=lambda _: _record_changes(changes)) as tx,
-            Abandoned(staged),
         ):
+            until.decided_by = tx
             staged.commit(tx, before.id)
             target = None if into is None else into[1].node.id
             if name is not None:
@@ -153,7 +154,8 @@ class Tables:
         # Asked before the system behind the catalog drops it, and again by the change itself.
         self.kernel.foresee(permit, ObjectGone(permit.node.id))
         staged = self.adapter(permit).drop_table(place_of(permit), purge=purge)
-        with self.kernel.change(permit) as tx, Abandoned(staged):
+        with Abandoned(staged) as until, self.kernel.change(permit) as tx:
+            until.decided_by = tx
             staged.commit(tx, permit.node.id)
             objects.drop(tx, permit.node.id)
         staged.finish()
@@ -191,17 +193,23 @@ class Tables:
 
 
 class Abandoned:
-    """Takes a staged change back if its transaction fails before it is committed."""
+    """Takes a staged change back if the transaction around its commit fails, once that has let go of the store.
 
-    def __init__(self, staged: Staged[Any]) -> None:
+    INVARIANT: never what may have been committed: where the database failed while it committed, what was written stays.
+    """
+
+    def __init__(self, *staged: Staged[Any]) -> None:
         self.staged = staged
+        self.decided_by: Write | None = None
+        """The transaction that commits it."""
 
-    def __enter__(self) -> None:
-        return None
+    def __enter__(self) -> "Abandoned":
+        return self
 
     def __exit__(self, kind: type[BaseException] | None, error: object, trace: object) -> None:
-        if kind is not None:
-            self.staged.abandon()
+        if kind is not None and (self.decided_by is None or not self.decided_by.ending):
+            for staged in reversed(self.staged):
+                staged.abandon()
 
 
 def _segments(schema: ObjectRef) -> tuple[str, ...]:
