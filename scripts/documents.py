@@ -10,6 +10,7 @@ from pathlib import Path
 
 import typer.main
 
+from headgate.catalogs.page import property_table
 from headgate.cli.app import app
 from headgate.language.masks.page import mask_table
 from headgate.settings.page import setting_table
@@ -23,7 +24,11 @@ FILE = re.compile(rf"(?<![\w/.])((?:{ROOMS})/[\w/]+\.py)")
 """A file of a room, as pages name it: below src/headgate."""
 WORD = re.compile(r"^\| ([^|]+?) \| .+ \| `([\w/]+)` \|$", re.MULTILINE)
 OPTION = re.compile(r"(?<!\S)--[a-z-]+")
-WRITTEN: dict[str, Callable[[], str]] = {"masks": mask_table, "settings": setting_table}
+WRITTEN: dict[str, Callable[[], str]] = {
+    "masks": mask_table,
+    "properties": property_table,
+    "settings": setting_table,
+}
 """The tables that are written from the code, by the name that their markers have on a page."""
 
 

@@ -41,6 +41,7 @@ GRAVITINO: Final[dict[str, str]] = {
     "metalake": "in-use gravitino.identifier",
     "lakehouse-iceberg native catalog": ICEBERG,
     "lakehouse-iceberg rest catalog": ICEBERG,
+    "lakehouse-iceberg jdbc catalog": ICEBERG,
     "fileset catalog": f"{BASE} {KERBEROS} {CREDENTIALS} {CLOUDS} location location-x filesystem-providers "
     "default-filesystem-provider filesystem-conn-timeout-secs fileset-cache-eviction-interval-ms fileset-cache-max-size "
     "disable-filesystem-ops fs.path.config.x",
@@ -86,7 +87,7 @@ def words() -> set[str]:
 @pytest.mark.parametrize(("kind", "key"), CASES)
 def test_a_key_of_gravitino_is_refused_or_something_reads_it(kind: str, key: str, words: set[str]) -> None:
     defined = DEFINED[kind]
-    if defined.unread_in([key]):
+    if defined.unread_in([key]) or key in defined.noted:
         return
     prefixes = [name[:-1] for name in defined.read if name.endswith("*") and key.startswith(name[:-1])]
     assert key in defined.read or prefixes, f"'{key}' of a {kind} is neither read nor refused"

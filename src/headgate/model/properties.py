@@ -19,16 +19,28 @@ class Defined(msgspec.Struct, frozen=True):
 
     read: tuple[str, ...] = ()
     unread: tuple[str, ...] = ()
+    closed: bool = False
+    """Whether no other key is taken either, so that a misspelled one is not believed to do something."""
+    noted: tuple[str, ...] = ()
+    """What is taken and does nothing here, as other clients of the same system send it. The documentation says so."""
 
     def unread_in(self, keys: Iterable[str]) -> list[str]:
         """Those of the keys that nothing would read, by name."""
-        return sorted(key for key in keys if not _named(key, self.read) and _named(key, self.unread))
+        return sorted(key for key in keys if not self._taken(key))
+
+    def _taken(self, key: str) -> bool:
+        if _named(key, self.read) or _named(key, self.noted):
+            return True
+        return not (_named(key, self.unread) or (self.closed and not key.lower().startswith(OWN)))
 
 
 def _named(key: str, names: tuple[str, ...]) -> bool:
     word = key.lower()
     return any(word.startswith(name[:-1]) if name.endswith("*") else word == name for name in names)
 
+
+OWN: Final = "headgate."
+"""How the keys begin that Headgate itself defines; each is checked where it is read."""
 
 _ALL: Final = ("gravitino.identifier",)
 """What Gravitino keeps of every object for itself."""
@@ -95,6 +107,25 @@ DEFINED: Final[Mapping[str, Defined]] = {
     "lakehouse-iceberg rest catalog": Defined(
         ("catalog-backend", "credential-providers", "in-use", "uri", "warehouse", *_S3), _ICEBERG
     ),
+    "lakehouse-iceberg jdbc catalog": Defined(
+        (
+            "allowed-locations",
+            "catalog-backend",
+            "catalog-backend-name",
+            "credential-providers",
+            "in-use",
+            "jdbc-initialize",
+            "jdbc-password",
+            "jdbc-url",
+            "jdbc-user",
+            "jdbc.schema-version",
+            "warehouse",
+            *_S3,
+        ),
+        _ICEBERG,
+        closed=True,
+        noted=("jdbc-driver",),
+    ),
     "fileset catalog": Defined(
         ("credential-providers", "in-use", "location", "location-*", *_S3),
         (
@@ -133,6 +164,31 @@ DEFINED: Final[Mapping[str, Defined]] = {
     "model": Defined(("default-uri-name",), _ALL),
 }
 """By kind of object; catalogs by provider and what is behind it, schemas by the type of their catalog."""
+
+MEANING: Final[Mapping[str, str]] = {
+    "allowed-locations": "folders, separated by commas, for whose keeping tables apart the owner vouches: tables may lie there, and access to them is given out",
+    "catalog-backend": "which system keeps the Iceberg catalog",
+    "catalog-backend-name": "the name of the catalog in a database that several may share; `jdbc` if it is left out",
+    "credential-providers": "what is given out for files: see [Access to files](storage.md)",
+    "in-use": "whether the catalog is in use",
+    "jdbc-driver": "taken and ignored, as clients on Java send it",
+    "jdbc-initialize": "`false`: Iceberg's tables are not made in the database, but must be there",
+    "jdbc-password": "secret",
+    "jdbc-url": "`jdbc:postgresql://host:port/database` with `currentSchema` and `sslmode`, or `jdbc:sqlite:/folder/file.db`",
+    "jdbc-user": "the user that PostgreSQL knows",
+    "jdbc.schema-version": "`V0` or `V1`: the layout of Iceberg's tables when they are made; `V1` brings an older one up to date. Views need `V1`",
+    "s3-access-key-id": "secret",
+    "s3-endpoint": "the address of an S3 server that is not AWS's",
+    "s3-external-id": "sent along when the role is assumed",
+    "s3-path-style-access": "whether buckets stand in the path and not in the host",
+    "s3-region": "the region of AWS",
+    "s3-role-arn": "the role that credentials are given out for",
+    "s3-secret-access-key": "secret",
+    "s3-token-expire-in-secs": "how long credentials that are given out live",
+    "s3-token-service-endpoint": "the address of STS, if it is not AWS's",
+    "warehouse": "the folder or bucket in which new tables get folders of their own",
+}
+"""What the properties of federated catalogs mean, for the documentation."""
 
 _HINTS: Final = {
     "authorization-provider": "other systems get their grants by 'headgate sync push'",
