@@ -117,6 +117,9 @@ class TableCatalog(Catalog, Protocol):
 class OutsideTables(TableCatalog, Protocol):
     """A catalog whose tables another system keeps, which may answer otherwise the next time."""
 
+    hive: bool
+    """Whether it may hold Hive tables, which have properties of their own."""
+
     def described(self, at: TablePlace) -> Described:
         """A table by one answer of the other system. A broken one is described too, and says why it is."""
 

@@ -10,6 +10,8 @@ import msgspec
 from headgate.catalogs import folders
 from headgate.catalogs.databases.addresses import URL_KEY
 from headgate.catalogs.databases.iceberg_catalog import NAME, check_jdbc, jdbc_catalog
+from headgate.catalogs.glue.catalog import BOTH, check_glue, glue_catalog
+from headgate.catalogs.hive.metastore import HIVE, ICEBERG
 from headgate.catalogs.interface import Catalog
 from headgate.catalogs.kept import Kept
 from headgate.catalogs.locations import checked_warehouse, more_places, segment
@@ -26,7 +28,7 @@ _ICEBERG, _NATIVE = "lakehouse-iceberg", "native"
 
 _MOST_REMOTE: Final = 200
 
-_SYSTEMS: Final = {_ICEBERG: (BACKEND, _NATIVE)}
+_SYSTEMS: Final = {_ICEBERG: (BACKEND, _NATIVE), "hive": ("metastore-type", "hive")}
 """The property that says which of several systems is behind a provider, and which it is where nothing is said."""
 
 _LEGACY: Final = {(CatalogType.FILESET, "hadoop"): "fileset"}
@@ -134,6 +136,9 @@ class Registry:
                 frozenset({BACKEND, URL_KEY, "warehouse", NAME}),
                 self._check_jdbc,
             ),
+            self._glue(_ICEBERG, ICEBERG, BACKEND),
+            self._glue("hive", HIVE, "metastore-type"),
+            self._glue("glue", BOTH, "aws-region"),
             Provider(CatalogType.FILESET, "fileset", "", kept),
             Provider(CatalogType.MESSAGING, "topic", "", kept),
             Provider(CatalogType.MODEL, "model", "", kept),
@@ -155,6 +160,25 @@ class Registry:
     def _check_jdbc(self, definition: CatalogDefinition) -> None:
         self._check_warehouse(definition)
         check_jdbc(self.store, definition.properties, self.openings, self.warehouse)
+
+    def _glue(self, provider: str, kind: str, key: str) -> Provider:
+        """AWS Glue behind a provider; `kind` says which formats the catalog shows."""
+
+        def check(d: CatalogDefinition) -> None:
+            self._check_warehouse(d)
+            check_glue(kind, d.properties, self.openings)
+
+        def opened(d: CatalogDefinition) -> Catalog:
+            return self._kept_open(
+                d,
+                lambda: glue_catalog(
+                    kind, self.store, d.name, d.folder, d.properties, self.openings, self.warehouse
+                ),
+            )
+
+        fixed = frozenset({key, "aws-region", "s3-region", "aws-glue-catalog-id", "aws-glue-endpoint"})
+        backend = "" if kind == BOTH else "glue"
+        return Provider(CatalogType.RELATIONAL, provider, backend, opened, fixed | {"warehouse"}, check)
 
     def _check_warehouse(self, definition: CatalogDefinition) -> None:
         """Where others keep tables too is not this server's own warehouse, which it divides by itself."""

@@ -47,6 +47,7 @@ class RestIceberg:
     """
 
     outside = True
+    hive = False
 
     def __init__(
         self,

@@ -96,6 +96,27 @@ _ICEBERG: Final = (
     "table-metadata-cache-*",
 )
 
+_GLUE: Final = (
+    "allowed-locations",
+    "aws-glue-catalog-id",
+    "aws-glue-endpoint",
+    "credential-providers",
+    "in-use",
+    "warehouse",
+)
+
+_HIVE: Final = (
+    *_CATALOG,
+    *_CREDENTIALS,
+    *_OTHER_CLOUDS,
+    "client.pool-*",
+    "default.catalog",
+    "impersonation-enable",
+    "kerberos.*",
+    "list-all-tables",
+    "metastore.uris",
+)
+
 _FILES: Final = (*_ALL, *_CREDENTIALS, *_OTHER_CLOUDS, *_S3, "authentication.*")
 """For what lies in a catalog of filesets: how its storage is reached is said on the catalog, by its owner."""
 
@@ -125,6 +146,23 @@ DEFINED: Final[Mapping[str, Defined]] = {
         _ICEBERG,
         closed=True,
         noted=("jdbc-driver",),
+    ),
+    "lakehouse-iceberg glue catalog": Defined(
+        ("catalog-backend", *_GLUE, "aws-region", *_S3), (*_ICEBERG, "uri"), closed=True
+    ),
+    "hive glue catalog": Defined(("metastore-type", *_GLUE, "aws-region", *_S3), _HIVE, closed=True),
+    "glue catalog": Defined(
+        (
+            *_GLUE,
+            "aws-access-key-id",
+            "aws-region",
+            "aws-secret-access-key",
+            "default-table-format",
+            "table-format-filter",
+            *(key for key in _S3 if key not in ("s3-access-key-id", "s3-region", "s3-secret-access-key")),
+        ),
+        (*_CATALOG, *_CREDENTIALS),
+        closed=True,
     ),
     "fileset catalog": Defined(
         ("credential-providers", "in-use", "location", "location-*", *_S3),
@@ -159,6 +197,21 @@ DEFINED: Final[Mapping[str, Defined]] = {
         ),
         (*_ALL, "cherry-pick-snapshot-id", "creator", "format"),
     ),
+    "hive table": Defined(
+        (
+            "comment",
+            "credential-providers",
+            "format",
+            "input-format",
+            "location",
+            "output-format",
+            "provider",
+            "serde-lib",
+            "serde.parameter.*",
+            "table-type",
+        ),
+        (*_ALL, "external", "numfiles", "serde-name", "totalsize", "transient_lastddltime"),
+    ),
     "fileset": Defined(("credential-providers", "default-location-name", "placeholder-*"), _FILES),
     "topic": Defined((), (*_ALL, "partition-count", "replication-factor")),
     "model": Defined(("default-uri-name",), _ALL),
@@ -167,9 +220,15 @@ DEFINED: Final[Mapping[str, Defined]] = {
 
 MEANING: Final[Mapping[str, str]] = {
     "allowed-locations": "folders, separated by commas, for whose keeping tables apart the owner vouches: tables may lie there, and access to them is given out",
+    "aws-access-key-id": "secret; for Glue and for the files of tables",
+    "aws-glue-catalog-id": "the account whose Glue it is, where that is not the caller's own",
+    "aws-glue-endpoint": "the address of Glue, if it is not AWS's for the region",
+    "aws-region": "the region of Glue; it may differ from that of S3",
+    "aws-secret-access-key": "secret",
     "catalog-backend": "which system keeps the Iceberg catalog",
     "catalog-backend-name": "the name of the catalog in a database that several may share; `jdbc` if it is left out",
     "credential-providers": "what is given out for files: see [Access to files](storage.md)",
+    "default-table-format": "`hive` (the default) or `iceberg`: what a new table becomes that does not say it by its property `provider`",
     "in-use": "whether the catalog is in use",
     "jdbc-driver": "taken and ignored, as clients on Java send it",
     "jdbc-initialize": "`false`: Iceberg's tables are not made in the database, but must be there",
@@ -177,15 +236,17 @@ MEANING: Final[Mapping[str, str]] = {
     "jdbc-url": "`jdbc:postgresql://host:port/database` with `currentSchema` and `sslmode`, or `jdbc:sqlite:/folder/file.db`",
     "jdbc-user": "the user that PostgreSQL knows",
     "jdbc.schema-version": "`V0` or `V1`: the layout of Iceberg's tables when they are made; `V1` brings an older one up to date. Views need `V1`",
-    "s3-access-key-id": "secret",
+    "metastore-type": "`glue`: the metastore is AWS Glue",
+    "s3-access-key-id": "secret; with Glue, for Glue as well",
     "s3-endpoint": "the address of an S3 server that is not AWS's",
     "s3-external-id": "sent along when the role is assumed",
     "s3-path-style-access": "whether buckets stand in the path and not in the host",
-    "s3-region": "the region of AWS",
-    "s3-role-arn": "the role that credentials are given out for",
+    "s3-region": "the region of S3, and of Glue where `aws-region` does not say another",
+    "s3-role-arn": "the role that credentials are given out for; Glue is asked as this role",
     "s3-secret-access-key": "secret",
     "s3-token-expire-in-secs": "how long credentials that are given out live",
     "s3-token-service-endpoint": "the address of STS, if it is not AWS's",
+    "table-format-filter": "`all` (the default), `hive`, `iceberg`, `delta` or `parquet`: which tables are shown",
     "warehouse": "the folder or bucket in which new tables get folders of their own",
 }
 """What the properties of federated catalogs mean, for the documentation."""

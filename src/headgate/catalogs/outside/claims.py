@@ -155,6 +155,18 @@ class Claims:
 
         return claim
 
+    def numbering(
+        self, made: str, columns: tuple[t.TableColumn, ...], ids: dict[str, int]
+    ) -> Callable[[Write, int], None]:
+        """Keeps the ids of columns after a change made from here, which is known to the letter."""
+
+        def keep(tx: Write, object: int) -> None:
+            past = outside_tables.past(tx, object)
+            schema, last, uuid = numbered(columns, past, made, ids)
+            outside_tables.remember(tx, object, uuid, numbered_columns(schema, last), last)
+
+        return keep
+
     def check(self, folders: Sequence[str]) -> None:
         """INVARIANT: whatever another system says, it gives nobody what this server keeps in its own folders."""
         if any(GOVERNED in folder.split("/") for folder in folders):

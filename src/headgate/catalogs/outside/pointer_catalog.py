@@ -46,6 +46,7 @@ class PointerCatalog:
     """
 
     outside = True
+    hive = False
 
     def __init__(
         self,

@@ -61,9 +61,12 @@ class Tables:
         """Make a table in the schema of the permit; who makes it becomes its owner."""
         name = checked_name(definition.name, "table")
         adapter = self.adapter(permit)
-        self._check_properties(permit, definition.properties)
+        self._check_properties(permit, adapter, definition.properties)
         free(permit, ObjectType.TABLE, name)
-        at, chosen = place_in(permit, name), in_definition({"properties": definition.properties})
+        # Of an Iceberg table no property says where it lies.
+        location = definition.properties.get("location") if _may_be_hive(adapter) else None
+        at = place_in(permit, name)
+        chosen = in_definition({"properties": definition.properties, "location": location})
         more = self.placing.named(permit, adapter, at, chosen) if holds_documents(adapter) else ()
         staged = adapter.create_table(at, definition)
         with Abandoned(staged) as until, self.kernel.change(permit, *more) as tx:
@@ -110,7 +113,7 @@ class Tables:
             before = objects.present(read, permit.node.id)
         name = _new_name(permit, changes, into)
         put = {change.property: change.value for change in changes if isinstance(change, t.SetTableProperty)}
-        self._check_properties(permit, put)
+        self._check_properties(permit, self.adapter(permit), put)
         place = TablePlace(_segments(permit.ref.parent), permit.ref.name, before.id)
         adapter = self.adapter(permit)
         chosen = in_changes(changes)
@@ -167,8 +170,8 @@ class Tables:
             raise NotFound(f"column '{clip(column)}' does not exist", about=ObjectType.COLUMN)
         return found
 
-    def _check_properties(self, permit: Permit, properties: dict[str, str]) -> None:
-        check_read("table", properties)
+    def _check_properties(self, permit: Permit, adapter: TableCatalog, properties: dict[str, str]) -> None:
+        check_read("hive table" if _may_be_hive(adapter) else "table", properties)
         if PROPERTY in properties:
             check_providers(properties[PROPERTY], self.catalogs.of(permit).properties)
 
@@ -190,6 +193,10 @@ class Tables:
                 hint="use a catalog of provider lakehouse-iceberg",
             )
         return adapter
+
+
+def _may_be_hive(adapter: TableCatalog) -> bool:
+    return keeps_tables(adapter) and adapter.hive
 
 
 class Abandoned:
