@@ -10,6 +10,7 @@ from pathlib import Path
 
 import typer.main
 
+from headgate.catalogs.page import property_table
 from headgate.cli.app import app
 from headgate.cli.page import command_table, exit_table
 from headgate.engines.config.page import examples, ways_table
@@ -56,6 +57,7 @@ WRITTEN: dict[str, Callable[[], str]] = {
     "exit-codes": exit_table,
     "masks": mask_table,
     "pages": page_table,
+    "properties": property_table,
     "settings": setting_table,
     "engine ways": ways_table,
     "engine settings": examples,

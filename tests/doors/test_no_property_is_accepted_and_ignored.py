@@ -37,10 +37,19 @@ ICEBERG: Final = (
     "rest-client-connection-timeout-ms rest-client-socket-timeout-ms"
 )
 
+GLUE: Final = "aws-region aws-glue-catalog-id aws-glue-endpoint warehouse"
+
 GRAVITINO: Final[dict[str, str]] = {
     "metalake": "in-use gravitino.identifier",
     "lakehouse-iceberg native catalog": ICEBERG,
     "lakehouse-iceberg rest catalog": ICEBERG,
+    "lakehouse-iceberg jdbc catalog": ICEBERG,
+    "lakehouse-iceberg glue catalog": f"{ICEBERG} {GLUE}",
+    "hive glue catalog": f"{BASE} {KERBEROS} {CREDENTIALS} {CLOUDS} {GLUE} metastore-type metastore.uris client.pool-size "
+    "client.pool-cache.eviction-interval-ms impersonation-enable kerberos.principal kerberos.keytab-uri list-all-tables "
+    "default.catalog",
+    "glue catalog": f"{BASE} {CREDENTIALS} {GLUE} aws-access-key-id aws-secret-access-key default-table-format "
+    "table-format-filter",
     "fileset catalog": f"{BASE} {KERBEROS} {CREDENTIALS} {CLOUDS} location location-x filesystem-providers "
     "default-filesystem-provider filesystem-conn-timeout-secs fileset-cache-eviction-interval-ms fileset-cache-max-size "
     "disable-filesystem-ops fs.path.config.x",
@@ -52,6 +61,8 @@ GRAVITINO: Final[dict[str, str]] = {
     "model schema": "gravitino.identifier",
     "table": "gravitino.identifier comment creator location current-snapshot-id cherry-pick-snapshot-id sort-order "
     "identifier-fields provider format format-version credential-providers",
+    "hive table": "gravitino.identifier comment location table-type format input-format output-format serde-name serde-lib "
+    "serde.parameter.x external numFiles totalSize transient_lastDdlTime",
     "fileset": f"gravitino.identifier default-location-name placeholder-x {KERBEROS} {CREDENTIALS} {CLOUDS}",
     "topic": "gravitino.identifier partition-count replication-factor",
     "model": "gravitino.identifier default-uri-name",
@@ -86,7 +97,7 @@ def words() -> set[str]:
 @pytest.mark.parametrize(("kind", "key"), CASES)
 def test_a_key_of_gravitino_is_refused_or_something_reads_it(kind: str, key: str, words: set[str]) -> None:
     defined = DEFINED[kind]
-    if defined.unread_in([key]):
+    if defined.unread_in([key]) or key in defined.noted:
         return
     prefixes = [name[:-1] for name in defined.read if name.endswith("*") and key.startswith(name[:-1])]
     assert key in defined.read or prefixes, f"'{key}' of a {kind} is neither read nor refused"

@@ -17,7 +17,7 @@ from headgate.steward.access.principals import Principals
 from headgate.steward.access.questions import Questions
 from headgate.steward.access.roles import Roles
 from headgate.steward.access.tokens import Tokens
-from headgate.steward.kernel import Kernel, Ports
+from headgate.steward.kernel import Kernel, NotSeenYet, Ports
 from headgate.steward.metadata.catalogs import Catalogs
 from headgate.steward.metadata.documents import Documents
 from headgate.steward.metadata.kept.filesets import Filesets
@@ -62,7 +62,7 @@ from headgate.steward.syncs import Syncs
 from headgate.store import Store
 from headgate.sync.connections import Connection
 
-__all__ = ["Permit", "Steward", "open_store"]
+__all__ = ["NotSeenYet", "Permit", "Steward", "open_store"]
 
 
 def open_store(url: str) -> Store:
@@ -99,6 +99,7 @@ class Steward:
             look_outside=self.catalogs.outside.look,
             partly=self.lenses.partly,
             kept_here=self.shapes.kept_here,
+            see=self.shapes.see,
             guard=Guard(self.shapes).check,
         )
 

@@ -35,6 +35,18 @@ def _no_policies(authority: Authority, identity: Identity, changes: Sequence[Cha
         )
 
 
+class NotSeenYet(Unavailable):
+    """A change is to be judged by the columns of a table that another system keeps and that nobody has looked at yet.
+
+    INVARIANT: no other system is asked inside a change: a slow one would hold up everybody's. It is asked after the change
+    was taken back, and the request is made anew.
+    """
+
+    def __init__(self, catalog: int) -> None:
+        super().__init__("the columns of a table in another system are not known yet", hint="ask again")
+        self.catalog = catalog
+
+
 class Ports(msgspec.Struct, frozen=True):
     """What the kernel asks of rooms that stand on it. By itself it knows no columns, so where policies are it refuses."""
 
@@ -44,6 +56,8 @@ class Ports(msgspec.Struct, frozen=True):
     """Finds a table, the object itself or one below it, that the caller sees only a part of."""
     kept_here: Callable[[Authority, Node], bool] = lambda authority, node: True
     """Whether the documents of an object's tables change in this store's transactions only."""
+    see: Callable[[Authority, int], None] = lambda authority, catalog: None
+    """Looks at the tables of a catalog that another system keeps, as far as nobody has yet."""
     guard: Callable[[Authority, Identity, Sequence[Change]], None] = _no_policies
     """Refuses changes that would show their actor more than they see now."""
 
@@ -212,6 +226,9 @@ class Kernel:
             raise self._redact(refused, [permit.ref for permit in permits]) from None
         except Widens as refused:
             self._audit_widening(first, refused)
+            raise
+        except NotSeenYet as unseen:
+            self.ports.see(self.authority(), unseen.catalog)
             raise
 
     def foresee(self, permit: Permit, *changes: Change) -> None:

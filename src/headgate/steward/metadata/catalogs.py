@@ -82,7 +82,7 @@ class Catalogs(Containers):
         body, _ = self._checked(permit, name, type, provider, properties)
         if permit.authority.child(permit.node.id, ObjectType.CATALOG, name) is not None:
             raise AlreadyExists(f"catalog '{clip(name)}' already exists", about=ObjectType.CATALOG)
-        return CatalogDefinition(body["folder"], type, body["provider"], properties)
+        return CatalogDefinition(body["folder"], type, body["provider"], properties, name)
 
     @act(Op.TEST_CATALOG_CONNECTION)
     def test_altered(self, permit: Permit, updates: Updates) -> None:
@@ -172,7 +172,7 @@ class Catalogs(Containers):
         check_read(chosen.kind, properties)
         # Opening checks the properties before anything is kept.
         folder = new_folder(permit.ref.metalake, name)
-        definition = CatalogDefinition(folder, type, chosen.name, properties)
+        definition = CatalogDefinition(folder, type, chosen.name, properties, name)
         self.registry.check(definition)
         adapter = chosen.open(definition)
         self._check_storage(type, properties, {})
@@ -207,7 +207,9 @@ class Catalogs(Containers):
 
 
 def _definition(record: ObjectRecord, properties: dict[str, str]) -> CatalogDefinition:
-    return CatalogDefinition(record.body["folder"], catalog_type(record), record.body["provider"], properties)
+    return CatalogDefinition(
+        record.body["folder"], catalog_type(record), record.body["provider"], properties, record.name
+    )
 
 
 def catalog_node(permit: Permit) -> Node:

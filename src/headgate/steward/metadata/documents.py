@@ -100,7 +100,8 @@ class Documents:
         chosen = in_definition(definition)
         more = self.placing.named(permit, adapter, at, chosen)
         staged = adapter.create_document(at, definition)
-        with self.kernel.change(permit, *more) as tx, Abandoned(staged):
+        with Abandoned(staged) as until, self.kernel.change(permit, *more) as tx:
+            until.decided_by = tx
             object = self._insert(tx, permit, type, name)
             self.placing.take_over(tx, permit, object, chosen)
             staged.commit(tx, object)
@@ -115,7 +116,8 @@ class Documents:
         free(permit, type, name)
         adapter, owner = self.tables.documents_of(permit), self.placing.owner(permit)
         staged = adapter.register_document(place_in(permit, name, type), location)
-        with self.kernel.change(permit, owner) as tx, Abandoned(staged):
+        with Abandoned(staged) as until, self.kernel.change(permit, owner) as tx:
+            until.decided_by = tx
             object = self._insert(tx, permit, type, name)
             folders, uuid = adapter.own_folders(staged.result), staged.result.metadata.get("table-uuid")
             known = uuid and str(uuid).lower()
@@ -144,31 +146,41 @@ class Documents:
                 adapter = self.tables.documents_of(commit.permit)
                 more += self.placing.named(commit.permit, adapter, commit.place, chosen)
         for attempt in range(_TRIES):
-            with ExitStack() as abandoned:
-                staged = self._staged(commits, abandoned)
-                try:
-                    with self.kernel.change(
-                        *(commit.permit for commit in commits), *more, telling=_telling(commits, staged)
-                    ) as tx:
-                        for commit, change in zip(commits, staged, strict=True):
-                            self._keeps_history(commit)
-                            object = self._object(tx, commit)
-                            self.placing.take_over(tx, commit.permit, object, in_updates(commit.updates))
-                            change.commit(tx, object)
-                        if name is not None:
-                            self._named(tx, commits[0].permit, name)
-                    for commit in commits:
-                        if commit.name is None:
-                            self.changed(commit.permit.node.id)
-                    return [change.result for change in staged]
-                except Conflict as conflict:
-                    if conflict.about != "commit" or attempt == _TRIES - 1:
-                        raise
-                    for change in staged:
-                        change.abandon()
+            staged = self._staged(commits)
+            try:
+                return self._committed(commits, staged, more, name)
+            except Conflict as conflict:
+                if conflict.about != "commit" or attempt == _TRIES - 1:
+                    raise
         raise AssertionError("the loop above returns or raises")
 
-    def _staged(self, commits: Sequence[Commit], abandoned: ExitStack) -> list[Staged[Document]]:
+    def _committed(
+        self,
+        commits: Sequence[Commit],
+        staged: Sequence[Staged[Document]],
+        more: Sequence[Permit],
+        name: str | None,
+    ) -> list[Document]:
+        """Carry staged commits out, all or none of them."""
+        permits = (*(commit.permit for commit in commits), *more)
+        with (
+            Abandoned(*staged) as until,
+            self.kernel.change(*permits, telling=_telling(commits, staged)) as tx,
+        ):
+            until.decided_by = tx
+            for commit, change in zip(commits, staged, strict=True):
+                self._keeps_history(commit)
+                object = self._object(tx, commit)
+                self.placing.take_over(tx, commit.permit, object, in_updates(commit.updates))
+                change.commit(tx, object)
+            if name is not None:
+                self._named(tx, commits[0].permit, name)
+        for commit in commits:
+            if commit.name is None:
+                self.changed(commit.permit.node.id)
+        return [change.result for change in staged]
+
+    def _staged(self, commits: Sequence[Commit]) -> list[Staged[Document]]:
         """Prepare the commits, which are to tables of one catalog, after all of them were found to be allowed."""
         adapter = self.tables.documents_of(commits[0].permit)
         for commit in commits:
@@ -177,10 +189,12 @@ class Documents:
         changes = [(commit.place, commit.requirements, commit.updates) for commit in commits]
         if len(changes) > 1 and commits_together(adapter):
             return adapter.commit_together(changes)
-        staged = []
-        for change in changes:
-            staged.append(adapter.commit_document(*change))
-            abandoned.enter_context(Abandoned(staged[-1]))
+        staged: list[Staged[Document]] = []
+        with ExitStack() as abandoned:
+            for change in changes:
+                staged.append(adapter.commit_document(*change))
+                abandoned.enter_context(Abandoned(staged[-1]))
+            abandoned.pop_all()
         return staged
 
     def _keeps_history(self, commit: Commit) -> None:

@@ -1,6 +1,6 @@
 """Dropped objects whose places are still theirs: what is kept of them, and how one comes back."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 import msgspec
@@ -139,9 +139,20 @@ def return_to(tx: Write, object: int, folders: Iterable[str], uuid: str, source:
 
     So a table that was renamed there, or whose catalog was dropped and declared again, keeps what restricts it.
     """
+    return _returned(tx, object, folders, source, lambda known: known in (None, uuid))
+
+
+def return_made(tx: Write, object: int, folders: Iterable[str], made: str, source: str) -> bool:
+    """The same for a table whose system knows no uuid, only when it was made: Headgate's own uuid begins with that."""
+    return _returned(tx, object, folders, source, lambda known: known is None or known.startswith(f"{made}."))
+
+
+def _returned(
+    tx: Write, object: int, folders: Iterable[str], source: str, same: Callable[[str | None], bool]
+) -> bool:
     for folder in folders:
         row = places.dropped_at(tx, folder)
-        if row is None or row.source != source or row.uuid not in (None, uuid):
+        if row is None or row.source != source or not same(row.uuid):
             continue
         former = get(tx, row.object)
         if former is not None and _is_there(tx, former.metalake, object):
