@@ -53,7 +53,9 @@ def test_and_inside_of_structs(api: Api, steward: Steward) -> None:
     assert hidden(steward) == {"email", "home.road", "home.STREET"}
 
 
-@pytest.mark.parametrize("waits", ["from: 2999-01-01T00:00:00Z", "purpose: [audit]", "when: has_tag('scope')"])
+@pytest.mark.parametrize(
+    "waits", ["from: 2999-01-01T00:00:00Z", "purpose: [audit]", "when: has_tag('scope')"]
+)
 def test_what_is_hidden_by_name(api: Api, steward: Steward, waits: str) -> None:
     applied(api, f"policy: p\non: lake.cat.s\nto: [everyone]\n{waits}\nhide: [ssn]\n")
     work: dict[str, Any] = {"headers": {"Headgate-Purpose": "work"}} if "purpose" in waits else {}

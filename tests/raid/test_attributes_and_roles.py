@@ -1,7 +1,5 @@
 """What is known of a person, and the roles of groups that a token tells, keep what they keep."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from headgate.decide import Op
@@ -9,7 +7,7 @@ from headgate.model.objects import ObjectRef, ObjectType
 from headgate.model.principals import Identity
 from headgate.steward import Steward
 from tests.conftest import Api
-from tests.doors.governed import TABLES, applied, govern, sent
+from tests.doors.governed import TABLES, applied, govern
 from tests.doors.settled import LAKE, done, give, refused, securable
 from tests.raid.test_words_of_somebody_who_may_not_see_stay_theirs import PROBE, claimed
 
@@ -27,9 +25,14 @@ def hidden(steward: Steward, user: str, **more: object) -> set[str]:
     return {".".join(seen.shape.path(id)) for id in seen.lens.hidden}
 
 
-def test_who_comes_back_under_the_same_name_is_bound_by_what_was_known_of_them(api: Api, steward: Steward) -> None:
+def test_who_comes_back_under_the_same_name_is_bound_by_what_was_known_of_them(
+    api: Api, steward: Steward
+) -> None:
     """ann holds no role of her own, so managing users is enough to remove her."""
-    applied(api, "policy: p\non: lake.cat.s\nto: [everyone]\nexcept: [user:admin]\nwhen: coalesce(principal.region, 'none') = 'EU'\nhide: [ssn]\n")
+    applied(
+        api,
+        "policy: p\non: lake.cat.s\nto: [everyone]\nexcept: [user:admin]\nwhen: coalesce(principal.region, 'none') = 'EU'\nhide: [ssn]\n",
+    )
     done(api("admin", "POST", f"{LAKE}/groups", {"name": "readers"}))
     done(api("admin", "PUT", f"{LAKE}/permissions/groups/readers/grant", {"roleNames": ["reader-ann"]}))
     done(api("admin", "PUT", f"{LAKE}/permissions/users/ann/revoke", {"roleNames": ["reader-ann"]}))
@@ -53,11 +56,14 @@ def test_the_roles_of_a_tokens_groups_keep_a_column_from_the_writer_of_a_filter(
     applied(api, PROBE, user="ann", whole=False)
     applied(api, "policy: hide-ssn\non: lake.cat.s\nto: [role:clerks]\nhide: [ssn]\n", whole=False)
     ann = claimed("ann", "GET", f"{TABLES}/customers", groups="staff")
-    assert ann.status_code == 200 and "ssn" not in ann.text
+    assert ann.status_code == 200
+    assert "ssn" not in ann.text
     assert refused(claimed("bob", "GET", f"{TABLES}/customers", groups="staff"))
 
 
-def test_a_table_is_not_dropped_out_of_the_tags_that_a_waiting_policy_asks_for(api: Api, steward: Steward) -> None:
+def test_a_table_is_not_dropped_out_of_the_tags_that_a_waiting_policy_asks_for(
+    api: Api, steward: Steward
+) -> None:
     """As for schemas: another under its name would bear none of them."""
     from tests.doors.test_waiting_policies_are_not_shed import SCOPED
 

@@ -22,7 +22,15 @@ def lake(api: Api) -> None:
     done(api("admin", "POST", f"{LAKE}/tags", {"name": "deep"}))
     done(api("admin", "POST", f"{LAKE}/objects/column/cat.s.customers.ssn/tags", {"tagsToAdd": ["deep"]}))
     applied(api, HIDE)
-    powers = ("apply_tag", "create_policy", "apply_policy", "create_tag", "create_role", "manage_users", "manage_groups")
+    powers = (
+        "apply_tag",
+        "create_policy",
+        "apply_policy",
+        "create_tag",
+        "create_role",
+        "manage_users",
+        "manage_groups",
+    )
     give(api, "ann", "powers", securable("metalake", "lake", *powers))
     give(api, "ann", "writer", securable("table", "cat.s.customers", "modify_table"))
 
@@ -53,9 +61,30 @@ WRITES: list[tuple[str, str, Any]] = [
     ("POST", "objects/column/cat.s.customers.{}/policies", {"policiesToAdd": ["any"]}),
     ("PUT", "owners/column/cat.s.customers.{}", {"name": "ann", "type": "user"}),
     ("PUT", "objects/column/cat.s.customers.{}/statistics", {"updates": {"custom-x": 1}}),
-    ("POST", "roles", {"name": "rr", "securableObjects": [{"type": "column", "fullName": "cat.s.customers.{}", "privileges": [{"name": "select_table", "condition": "allow"}]}]}),
-    ("PUT", "catalogs/cat/schemas/s/tables/customers", {"updates": [{"@type": "deleteColumn", "fieldName": ["{}"], "ifExists": False}]}),
-    ("PUT", "catalogs/cat/schemas/s/tables/customers", {"updates": [{"@type": "addColumn", "fieldName": ["{}"], "type": "string", "nullable": True}]}),
+    (
+        "POST",
+        "roles",
+        {
+            "name": "rr",
+            "securableObjects": [
+                {
+                    "type": "column",
+                    "fullName": "cat.s.customers.{}",
+                    "privileges": [{"name": "select_table", "condition": "allow"}],
+                }
+            ],
+        },
+    ),
+    (
+        "PUT",
+        "catalogs/cat/schemas/s/tables/customers",
+        {"updates": [{"@type": "deleteColumn", "fieldName": ["{}"], "ifExists": False}]},
+    ),
+    (
+        "PUT",
+        "catalogs/cat/schemas/s/tables/customers",
+        {"updates": [{"@type": "addColumn", "fieldName": ["{}"], "type": "string", "nullable": True}]},
+    ),
 ]
 
 
@@ -107,7 +136,8 @@ def test_planning(api: Api, body: Any) -> None:
 def test_where_a_tag_is(api: Api, where: str) -> None:
     answer = api("ann", "GET", f"{LAKE}/tags/deep/objects")
     print(answer.text)
-    assert "ssn" not in answer.text and answer.json()["metadataObjects"] == []
+    assert "ssn" not in answer.text
+    assert answer.json()["metadataObjects"] == []
 
 
 SAYS = [
@@ -128,7 +158,10 @@ def test_no_type_of_a_hidden_column_is_told_to_who_writes_policies(api: Api, say
     hidden = {"zaa": "string", "zbb": "long", "zcc": "date", "zdd": COLUMNS[-1]["type"]}
     more = [{"name": name, "type": type} for name, type in hidden.items()]
     done(api("admin", "POST", TABLES, {"name": "pay", "columns": [*columns, *more]}))
-    applied(api, "policy: hidden\non: lake.cat.s.pay\nto: [everyone]\nexcept: [user:admin]\nhide: [zaa, zbb, zcc, zdd]\n")
+    applied(
+        api,
+        "policy: hidden\non: lake.cat.s.pay\nto: [everyone]\nexcept: [user:admin]\nhide: [zaa, zbb, zcc, zdd]\n",
+    )
 
     def write(name: str) -> tuple[int, str]:
         text = f"policy: q\non: {on}\nto: [user:bob]\n{says}\n".replace("{}", name)

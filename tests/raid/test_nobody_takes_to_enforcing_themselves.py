@@ -4,7 +4,7 @@ import pytest
 
 from headgate.decide import Op
 from headgate.model.objects import ObjectRef, ObjectType
-from headgate.model.principals import Identity, PrincipalKind
+from headgate.model.principals import Identity
 from headgate.steward import Steward
 from tests.conftest import Api
 from tests.doors.governed import applied, govern
@@ -27,11 +27,17 @@ def test_a_catalog_is_not_delegated_to_its_restricted_owner(api: Api, steward: S
     where = "/iceberg/v1/lake.cat/namespaces/s/tables/customers"
     own = api("admin", "GET", where).json()["metadata"]["location"]
     before = api("ann", "GET", where)
-    assert before.status_code == 200 and own not in before.text
+    assert before.status_code == 200
+    assert own not in before.text
     delegate = {"@type": "setProperty", "property": "headgate.enforce", "value": "delegate"}
     answer = api("ann", "PUT", f"{LAKE}/catalogs/cat", {"updates": [delegate]})
     after = api("ann", "GET", where)
-    print(answer.status_code, "| the table itself is given:", own in after.text, after.json().get("read-restrictions"))
+    print(
+        answer.status_code,
+        "| the table itself is given:",
+        own in after.text,
+        after.json().get("read-restrictions"),
+    )
     assert refused(answer)
 
 

@@ -17,7 +17,9 @@ from tests.doors.settled import LAKE, done, give, refused, securable
 def lake(api: Api) -> None:
     """eve manages users, groups and grants; the group g holds the role clerks."""
     govern(api)
-    give(api, "eve", "powers", securable("metalake", "lake", "manage_groups", "manage_grants", "manage_users"))
+    give(
+        api, "eve", "powers", securable("metalake", "lake", "manage_groups", "manage_grants", "manage_users")
+    )
     done(api("admin", "POST", f"{LAKE}/roles", {"name": "clerks", "securableObjects": []}))
     done(api("admin", "POST", f"{LAKE}/groups", {"name": "g"}))
     done(api("admin", "PUT", f"{LAKE}/permissions/groups/g/grant", {"roleNames": ["clerks"]}))

@@ -78,7 +78,12 @@ def test_a_server_of_ones_own_resolves_no_tokens_of_another(
     for catalog, name in (("hr", "customers"), ("own", "guesses")):
         path = f"{LAKE}/catalogs/{catalog}/schemas/r/tables/{name}"
         assert api("admin" if catalog == "hr" else "mallory", "GET", path).status_code == 200
-        tag = api("admin" if catalog == "hr" else "mallory", "POST", f"{LAKE}/objects/column/{catalog}.r.{name}.a/tags", {"tagsToAdd": ["pii"]})
+        tag = api(
+            "admin" if catalog == "hr" else "mallory",
+            "POST",
+            f"{LAKE}/objects/column/{catalog}.r.{name}.a/tags",
+            {"tagsToAdd": ["pii"]},
+        )
         assert tag.status_code == 200, tag.text
     # The masked column is an int at these servers; tokens are for text.
     for server, table in zip(servers, ("customers", "guesses"), strict=True):
@@ -88,7 +93,12 @@ def test_a_server_of_ones_own_resolves_no_tokens_of_another(
     hidden = tokens(steward, "bob", "hr", "customers")
     assert len(hidden) == len(NAMES)
     guesses = tokens(steward, "bob", "own", "guesses")
-    print("bob reads guesses of mallory's own server:", len(guesses), "of them in customers:", len(guesses & hidden))
+    print(
+        "bob reads guesses of mallory's own server:",
+        len(guesses),
+        "of them in customers:",
+        len(guesses & hidden),
+    )
     mine = set()
     try:
         mine = tokens(steward, "mallory", "own", "guesses")

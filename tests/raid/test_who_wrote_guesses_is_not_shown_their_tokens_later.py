@@ -6,9 +6,8 @@ import pytest
 
 from headgate.steward import Steward
 from tests.conftest import Api
-from tests.doors.governed import applied
 from tests.doors.settled import LAKE, done, give, securable
-from tests.doors.test_tokens_tell_nobody_what_they_hide import PEOPLE, WRITE, _lake, table, tokens
+from tests.doors.test_tokens_tell_nobody_what_they_hide import _lake, table, tokens
 
 __all__ = ["_lake"]
 TAGS = f"{LAKE}/objects/column/cat.s.guesses.email/tags"
@@ -74,9 +73,15 @@ def test_by_revoking(api: Api, steward: Steward, how: str) -> None:
     privileges = {"privileges": [{"name": "modify_table", "condition": "allow"}]}
     deny = {"privileges": [{"name": "modify_table", "condition": "deny"}]}
     answer = {
-        "role": lambda: api("mallory", "PUT", f"{permissions}/users/mallory/revoke", {"roleNames": ["writers"]}),
-        "privilege": lambda: api("mallory", "PUT", f"{permissions}/roles/writers/table/cat.s.guesses/revoke", privileges),
-        "denial": lambda: api("mallory", "PUT", f"{permissions}/roles/granting/table/cat.s.guesses/grant", deny),
+        "role": lambda: api(
+            "mallory", "PUT", f"{permissions}/users/mallory/revoke", {"roleNames": ["writers"]}
+        ),
+        "privilege": lambda: api(
+            "mallory", "PUT", f"{permissions}/roles/writers/table/cat.s.guesses/revoke", privileges
+        ),
+        "denial": lambda: api(
+            "mallory", "PUT", f"{permissions}/roles/granting/table/cat.s.guesses/grant", deny
+        ),
     }[how]()
     nothing_resolved(api, steward, hidden, answer)
 
@@ -86,7 +91,14 @@ def test_by_leaving_a_group(api: Api, steward: Steward) -> None:
     done(api("admin", "POST", f"{LAKE}/groups", {"name": "writers"}))
     done(api("admin", "PUT", f"{LAKE}/groups/writers/members", {"users": ["mallory"], "groups": []}))
     done(api("admin", "PUT", f"{LAKE}/owners/table/cat.s.guesses", {"name": "writers", "type": "group"}))
-    done(api("admin", "POST", "/api/headgate/keys/people/join?metalake=lake", {"owners": ["user:admin", "group:writers"]}))
+    done(
+        api(
+            "admin",
+            "POST",
+            "/api/headgate/keys/people/join?metalake=lake",
+            {"owners": ["user:admin", "group:writers"]},
+        )
+    )
     hidden = tokens(steward, "mallory", "customers")
     give(api, "mallory", "groups", securable("metalake", "lake", "manage_groups"))
     wrote_and_tagged(api, steward)
