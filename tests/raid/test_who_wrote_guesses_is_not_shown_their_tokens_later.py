@@ -104,3 +104,11 @@ def test_by_leaving_a_group(api: Api, steward: Steward) -> None:
     wrote_and_tagged(api, steward)
     answer = api("mallory", "PUT", f"{LAKE}/groups/writers/members", {"users": ["bob"], "groups": []})
     nothing_resolved(api, steward, hidden, answer)
+
+
+def test_nor_is_a_friend_who_only_reads(api: Api, steward: Steward) -> None:
+    """Neither sees a value of customers: mallory writes guesses in a table of admin's, bob looks at their tokens."""
+    guessed(api, steward)
+    give(api, "mallory", "writers", securable("table", "cat.s.guesses", "modify_table"))
+    wrote_and_tagged(api, steward)
+    assert not tokens(steward, "bob", "guesses") & tokens(steward, "bob", "customers")
