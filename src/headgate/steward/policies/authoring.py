@@ -8,12 +8,14 @@ from typing import Any, Final, Literal
 import msgspec
 
 from headgate.decide import Authority, Node, Op, allowed
+from headgate.decide.changes.widening import Side, probes
 from headgate.decide.operations import LOADS
 from headgate.decide.policies.clauses import Clause, known_tags, rules_of
 from headgate.decide.policies.lens import Lens, binding, decide, doubtful
 from headgate.decide.policies.people import person, request_of
 from headgate.decide.policies.rules import ready
 from headgate.decide.policies.shape import Shape
+from headgate.decide.policies.standing import doubts
 from headgate.language.bind import resolve
 from headgate.language.errors import LanguageError
 from headgate.language.masks.mask import ColumnMask
@@ -24,7 +26,7 @@ from headgate.language.policies.export import part
 from headgate.language.policies.policy import Policy
 from headgate.model.changes import Change as Journaled
 from headgate.model.changes import LabelSet, ObjectPut, OwnerSet, PolicySet
-from headgate.model.errors import AlreadyExists, Forbidden, IllegalArgument, NotFound
+from headgate.model.errors import AlreadyExists, Forbidden, HeadgateError, IllegalArgument, NotFound
 from headgate.model.objects import ObjectRef, ObjectType, checked_name, clip
 from headgate.model.principals import Identity, PrincipalKind
 from headgate.model.privileges import Privilege
@@ -61,7 +63,8 @@ class Stored(msgspec.Struct, frozen=True):
 class Edit(msgspec.Struct, frozen=True):
     """One policy that is created, changed or removed."""
 
-    kind: Literal["created", "changed", "removed"]
+    kind: Literal["created", "changed", "renewed", "removed"]
+    """Renewed is what says the same in words of somebody who stands for them, as who wrote it left or may not see them."""
     name: str
     before: Stored | None
     after: Policy | None
@@ -122,7 +125,13 @@ class Authoring:
             )
 
     def edits(
-        self, authority: Authority, metalake: Node, wanted: Iterable[Policy], *, whole: bool
+        self,
+        authority: Authority,
+        metalake: Node,
+        wanted: Iterable[Policy],
+        identity: Identity,
+        *,
+        whole: bool,
     ) -> list[Edit]:
         """What differs between the policies that are there and those that are wanted, by name."""
         present = self.stored(authority, metalake)
@@ -134,9 +143,43 @@ class Authoring:
                 found.append(Edit("created", name, None, policy))
             elif before.policy != policy:
                 found.append(Edit("changed", name, before, policy))
+            elif self._renews(authority, metalake, before, identity):
+                found.append(Edit("renewed", name, before, policy))
         if whole:
             found += [Edit("removed", name, one, None) for name, one in present.items() if name not in named]
         return sorted(found, key=lambda edit: edit.name)
+
+    def _renews(self, authority: Authority, metalake: Node, before: Stored, identity: Identity) -> bool:
+        """Whether a policy that is written again as it is comes to say it in words that fewer others doubt.
+
+        Only for somebody who may change it and sees what it uses; for everybody else it stays as it is.
+        """
+        policy, rule = before.policy, authority.policies[before.id]
+        if not policy.enabled or not policy.on or not (policy.rows or policy.mask):
+            return False
+        if not allowed(
+            authority, authority.caller(identity, metalake.id), Op.ALTER_POLICY, authority.objects[rule.id]
+        ):
+            return False
+        doubting = doubts(authority, rule)
+        if not doubting:
+            return False
+        try:
+            self._may_restrict(identity, authority, policy)
+        except HeadgateError:
+            return False
+        edit = Edit("renewed", policy.name, before, policy)
+        supposed = self.hypothetical(authority, metalake, [edit], identity)
+        if not doubts(supposed, supposed.policies[rule.id]) < doubting:
+            return False
+        who, now = person(supposed, supposed.caller(identity, metalake.id)), dt.datetime.now(dt.UTC)
+        for table in tables_below(supposed, self.target(supposed, policy)):
+            shape = self.shapes.of(supposed, table)
+            if shape is not None and probes(
+                Side(rules_of(supposed, table, shape), who), frozenset({rule.id}), now
+            ):
+                return False
+        return True
 
     def hypothetical(
         self, authority: Authority, metalake: Node, edits: Iterable[Edit], identity: Identity
@@ -159,7 +202,8 @@ class Authoring:
             before_it = authority.policies.get(id)
             others = set(() if before_it is None else before_it.authors) - {identity.user}
             authors = (*sorted(others), identity.user)
-            changes.append(PolicySet(id, document, edit.after.enabled, authors))
+            told = tuple(sorted(identity.groups)) if identity.groups_known else None
+            changes.append(PolicySet(id, document, edit.after.enabled, authors, told, authority.revision + 1))
             changes.append(LabelSet(id, self.target(authority, edit.after).id, 0, None, True))
         return authority.applied(changes, authority.revision)
 
@@ -254,7 +298,7 @@ class Authoring:
         top = self._top(identity, metalake, authority)
         wanted = self.read(top, files)
         self._may_compare(identity, authority, top, wanted, whole=files.whole)
-        edits = self.edits(authority, top, wanted, whole=files.whole)
+        edits = self.edits(authority, top, wanted, identity, whole=files.whole)
         self.write(identity, metalake, authority, edits)
         return edits
 
@@ -344,12 +388,13 @@ class Authoring:
             return
         target = self.target(authority, policy)
         body = {"policyType": OWN, "enabled": policy.enabled, "content": content_of(policy)}
+        told = permit.identity.groups if permit.identity.groups_known else None
         on = authority.ref(target).full_name
         if edit.before is None:
             checked_name(policy.name, "policy")
             record = created(tx, permit, ObjectType.POLICY, policy.name, comment=policy.comment, body=body)
             labels.put(tx, record.id, target.id, 0, None)
-            kept.say(tx, record, on, "create")
+            kept.say(tx, record, on, "create", told)
             return
         before = objects.present(tx, edit.before.id)
         objects.alter(tx, before, comment=policy.comment or "", body=body)
@@ -358,7 +403,8 @@ class Authoring:
             labels.take(tx, before.id, was.id, 0)
         if was is None or was.id != target.id:
             labels.put(tx, before.id, target.id, 0, None)
-        kept.say(tx, objects.present(tx, before.id), on, "change")
+        action = kept.RENEWED if edit.kind == "renewed" else "change"
+        kept.say(tx, objects.present(tx, before.id), on, action, told)
 
     # -- one at a time --------------------------------------------------------------------------------------------
 
@@ -385,8 +431,12 @@ class Authoring:
         top = permit.authority.objects[permit.node.metalake]
         self.read_on(top, after)
         metalake = ObjectRef(permit.ref.metalake, ObjectType.METALAKE)
-        if replace(after, name=record.name) != before.policy:
-            edit = Edit("changed", record.name, before, replace(after, name=record.name))
+        said = replace(after, name=record.name)
+        if said != before.policy:
+            edit = Edit("changed", record.name, before, said)
+            self.write(permit.identity, metalake, permit.authority, [edit])
+        elif content is not None and self._renews(permit.authority, top, before, permit.identity):
+            edit = Edit("renewed", record.name, before, said)
             self.write(permit.identity, metalake, permit.authority, [edit])
         if after.name != record.name:
             with self.kernel.change(permit) as tx:
