@@ -32,7 +32,7 @@ from headgate.model.principals import Identity, PrincipalKind
 from headgate.model.privileges import Privilege
 from headgate.model.records import ObjectRecord
 from headgate.steward.acts import act
-from headgate.steward.findings import Refused, as_known, examine
+from headgate.steward.findings import Refused, Widens, as_known, examine
 from headgate.steward.kernel import Kernel
 from headgate.steward.metadata.shapes import Shapes, tables_below
 from headgate.steward.ownership import created
@@ -231,10 +231,30 @@ class Authoring:
             _check_words(edit.after, known_tags(authority, metalake.id), attributes)
             _check_people(authority, metalake, edit.after)
             target = self.target(authority, edit.after)
+            for table in tables_below(supposed, target):
+                self._check_seen(authority, supposed, table, edit.id or -number, identity)
             if target.type is ObjectType.TABLE:
                 self._check_names(authority, target, edit.after, identity)
             for table in tables_below(supposed, target):
                 self._check_table(authority, supposed, table, edit.id or -number, edit.after, identity)
+
+    def _check_seen(
+        self, authority: Authority, supposed: Authority, table: Node, id: int, identity: Identity
+    ) -> None:
+        """Refuse masks and row filters on columns that their author does not see.
+
+        INVARIANT: asked before anything is bound, so that neither words nor refusals tell what type a hidden column has.
+        """
+        shape = self.shapes.of(supposed, table)
+        clauses = () if shape is None else rules_of(supposed, table, shape).clauses
+        mine = [clause for clause in clauses if clause.id == id]
+        if shape is None or not mine:
+            return
+        lens = _of_author(authority, identity, table, shape)
+        hidden = frozenset(shape.schema.by_id) if lens is None else lens.hidden
+        if hidden and any(clause.uses_any_of(hidden) for clause in mine):
+            seen = allowed(supposed, supposed.caller(identity, table.metalake), Op.LOAD_TABLE, table)
+            raise unseen(supposed, table, named=seen)
 
     def _check_names(self, authority: Authority, table: Node, policy: Policy, identity: Identity) -> None:
         """Refuse names that the table does not have, as far as its author sees its columns.
@@ -504,6 +524,16 @@ def _of_author(authority: Authority, identity: Identity, table: Node, shape: Sha
         if allowed(authority, caller, Op.ALTER_POLICY, authority.objects[clause.id]):
             bits &= ~(1 << number)
     return decide(rules, bits, request_of(who, identity, now), doubtful(rules, who)).lens
+
+
+def unseen(authority: Authority, table: Node, *, named: bool) -> Widens:
+    """The refusal of a policy that uses what its author does not see; the table is named to those who may load it."""
+    name = f"table '{clip(authority.ref(table).full_name)}'" if named else "a table below what it is on"
+    return Widens(
+        f"the policy uses a column of {name} that you do not see as it is",
+        hint="use only columns that no policy hides from you or masks",
+        about=ObjectType.POLICY,
+    )
 
 
 def on_of(authority: Authority, policy: int) -> Node | None:

@@ -18,6 +18,7 @@ from headgate.model.objects import ObjectType, clip
 from headgate.model.principals import Identity
 from headgate.steward.findings import Widens
 from headgate.steward.metadata.shapes import Shapes, tables_below
+from headgate.steward.policies.authoring import unseen
 from headgate.steward.policies.touched import Touched
 
 
@@ -100,13 +101,7 @@ class Guard:
                 rules = rules_of(touched.after, table, shape)
                 if any(probes(Side(rules, who), written, now) for who in people):
                     seen = allowed(touched.after, caller, Op.LOAD_TABLE, table)
-                    name = f"table '{clip(touched.after.ref(table).full_name)}'"
-                    raise Widens(
-                        f"the policy uses a column of {name if seen else 'a table below what it is on'} "
-                        "that you do not see as it is",
-                        hint="use only columns that no policy hides from you or masks",
-                        about=ObjectType.POLICY,
-                    )
+                    raise unseen(touched.after, table, named=seen)
 
 
 def _check_named(touched: Touched, metalake: int) -> None:
