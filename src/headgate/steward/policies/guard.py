@@ -110,18 +110,20 @@ def _check_named(touched: Touched, metalake: int) -> None:
     for each in touched.changes:
         match each:
             case c.GroupMember(group, _, _):
-                what = "group"
-                found = [named.groups.get(name) for name in touched.groups_above(group)]
+                found = {"this group": [named.groups.get(name) for name in touched.groups_above(group)]}
+                # Who is in a group holds its roles.
+                found["a role of this group"] = [named.roles.get(name) for name in touched.roles_above(group)]
             case c.RoleHeld(role, _, _):
                 node = touched.before.objects.get(role) or touched.after.objects.get(role)
-                what = "role"
-                found = [] if node is None or node.metalake != metalake else [named.roles.get(node.name)]
+                here = node is not None and node.metalake == metalake
+                found = {"this role": [named.roles.get(node.name)] if node is not None and here else []}
             case _:
                 continue
-        for policy in sorted({id for ids in found if ids is not None for id in ids}):
+        policies = {id: what for what, every in found.items() for ids in every if ids for id in ids}
+        for policy, what in sorted(policies.items()):
             if policy in touched.after.policies and not touched.may_change(policy):
                 raise Widens(
-                    f"{named_policy(touched.before, touched.identity, policy)} names this {what}, and you may not "
+                    f"{named_policy(touched.before, touched.identity, policy)} names {what}, and you may not "
                     "change that policy",
                     hint="ask its owner, or the owner of the metalake",
                     about=ObjectType.POLICY,

@@ -45,7 +45,6 @@ def test_who_is_put_into_a_group_is_not_excepted_by_its_role(api: Api, steward: 
     applied(api, "policy: p\non: lake\nto: [everyone]\nexcept: [role:clerks]\nhide: [ssn]\n")
     assert hidden(steward, "bob") == {"ssn"}
     answer = members(api, "bob")
-    print(answer.status_code, answer.text[:200], hidden(steward, "bob"))
     assert refused(answer)
 
 
@@ -54,7 +53,6 @@ def test_who_is_taken_out_of_a_group_is_bound_as_before(api: Api, steward: Stewa
     applied(api, "policy: p\non: lake\nto: [role:clerks]\nhide: [ssn]\n")
     assert hidden(steward, "bob") == {"ssn"}
     answer = members(api, "ann")
-    print(answer.status_code, answer.text[:200], hidden(steward, "bob"))
     assert refused(answer)
 
 
@@ -62,8 +60,7 @@ def test_nor_by_being_removed(api: Api, steward: Steward) -> None:
     done(members(api, "bob", user="admin"))
     applied(api, "policy: p\non: lake\nto: [role:clerks]\nhide: [ssn]\n")
     answer = api("eve", "DELETE", f"{LAKE}/users/bob")
-    print(answer.status_code, answer.text[:200])
-    assert answer.status_code != 200
+    assert refused(answer)
 
 
 def test_nor_is_a_user_who_holds_the_role_removed(api: Api, steward: Steward) -> None:
@@ -71,14 +68,27 @@ def test_nor_is_a_user_who_holds_the_role_removed(api: Api, steward: Steward) ->
     done(api("admin", "PUT", f"{LAKE}/permissions/users/bob/grant", {"roleNames": ["clerks"]}))
     applied(api, "policy: p\non: lake\nto: [role:clerks]\nhide: [ssn]\n")
     answer = api("eve", "DELETE", f"{LAKE}/users/bob")
-    print(answer.status_code, answer.text[:200])
-    assert answer.status_code != 200
+    assert refused(answer)
 
 
 def test_nor_is_a_group_removed_that_carries_it(api: Api, steward: Steward) -> None:
     done(members(api, "bob", user="admin"))
     applied(api, "policy: p\non: lake\nto: [role:clerks]\nhide: [ssn]\n")
     answer = api("eve", "DELETE", f"{LAKE}/groups/g")
-    print(answer.status_code, answer.text[:200])
-    assert answer.status_code != 200
+    assert refused(answer)
     assert hidden(steward, "bob") == {"ssn"}
+
+
+def test_nor_through_a_group_around_it(api: Api) -> None:
+    for group, inner in (("outer", "g"), ("inner", None)):
+        done(api("admin", "POST", f"{LAKE}/groups", {"name": group}))
+        if inner:
+            within = {"users": [], "groups": [inner]}
+            done(api("admin", "PUT", f"{LAKE}/groups/{group}/members", within))
+    done(api("admin", "PUT", f"{LAKE}/permissions/groups/g/revoke", {"roleNames": ["clerks"]}))
+    done(api("admin", "PUT", f"{LAKE}/permissions/groups/outer/grant", {"roleNames": ["clerks"]}))
+    applied(api, "policy: p\non: lake\nto: [everyone]\nexcept: [role:clerks]\nhide: [ssn]\n")
+    assert refused(members(api, "bob"))
+    done(api("eve", "PUT", f"{LAKE}/groups/inner/members", {"users": ["bob"], "groups": []}))
+    # Whoever may change the policy decides whom it is for.
+    done(members(api, "bob", user="admin"))
