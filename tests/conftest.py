@@ -12,6 +12,7 @@ from hypothesis import settings
 
 from headgate.catalogs.openings import Openings
 from headgate.doors.authentication import Authentication, SimpleScheme
+from headgate.doors.authentication.schemes import Scheme
 from headgate.doors.gravitino import GravitinoDoor
 from headgate.doors.headgate import HeadgateDoor
 from headgate.doors.iceberg import IcebergDoor
@@ -167,21 +168,23 @@ Api = Callable[..., httpx.Response]
 
 
 @contextmanager
-def in_process(steward: Steward) -> Iterator[Api]:
+def in_process(steward: Steward, scheme: Scheme | None = None) -> Iterator[Api]:
     """`call("ann", "POST", "/api/metalakes", {...})` through the real server, in process."""
     import anyio.from_thread
 
     server = Server(
         steward,
-        Authentication([SimpleScheme()]),
+        Authentication([scheme or SimpleScheme()]),
         with_document([GravitinoDoor(), IcebergDoor(), HeadgateDoor()]),
     )
     transport = httpx.ASGITransport(app=server, client=("127.0.0.1", 1))
     with anyio.from_thread.start_blocking_portal() as portal:
         client = httpx.AsyncClient(transport=transport, base_url="http://headgate")
 
-        def call(user: str | None, method: str, path: str, json: Any = None, **more: Any) -> httpx.Response:
-            auth = (user, "x") if user else None
+        def call(
+            user: str | None, method: str, path: str, json: Any = None, *, password: str = "x", **more: Any
+        ) -> httpx.Response:
+            auth = (user, password) if user else None
             return portal.call(lambda: client.request(method, path, json=json, auth=auth, **more))
 
         yield call

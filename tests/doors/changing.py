@@ -132,6 +132,17 @@ def content(r: Random, at: str | None = None) -> dict[str, Any]:
     return said
 
 
+def hiding(r: Random, number: int) -> dict[str, Any]:
+    """One more policy, which keeps a column that filters use from a group or a role."""
+    to = r.choice((*(f"group:{g}" for g in GROUPS), *(f"role:{x}" for x in ROLES)))
+    said = {
+        "on": r.choice(("lake", "lake.cat.s")),
+        "to": [to],
+        "hide": [r.choice(("ssn", "email", "region"))],
+    }
+    return {"name": f"hides-{number}", "policyType": "headgate", "enabled": True, "content": said}
+
+
 def document(r: Random, name: str) -> str:
     """A policy as YAML, which JSON is."""
     import json

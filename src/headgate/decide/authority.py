@@ -92,6 +92,11 @@ class Rule(msgspec.Struct, frozen=True):
     document: str
     enabled: bool
     authors: tuple[str, ...] = ()
+    """Whoever wrote what it says now is the last."""
+    groups: tuple[str, ...] | None = None
+    """The groups that their token told then, if it told any."""
+    since: int = 0
+    """The revision at which they wrote it."""
 
 
 class Caller(msgspec.Struct, frozen=True):
@@ -238,7 +243,7 @@ class Authority:
                     hint="name only roles you hold as active",
                 )
             active = frozenset(role.id for role in names.values() if role is not None)
-        possible = frozenset() if identity.groups_known else self._roles_of_groups(metalake) - roles
+        possible = frozenset() if identity.groups_known else self.roles_of_groups(metalake) - roles
         roles |= possible
         top = self.objects[metalake]
         owns = int(CallerFact.OWNS_METALAKE) if top.owner in principals else 0
@@ -254,7 +259,7 @@ class Authority:
             possible,
         )
 
-    def _roles_of_groups(self, metalake: int) -> frozenset[int]:
+    def roles_of_groups(self, metalake: int) -> frozenset[int]:
         """The roles that any group of a metalake holds."""
 
         def collect() -> frozenset[int]:
@@ -416,9 +421,9 @@ class _AuthorityDraft:
                 self.owners[object] = principal
             case c.LabelSet():
                 self._set_label(change)
-            case c.PolicySet(id, document, enabled, authors):
+            case c.PolicySet(id, document, enabled, authors, groups, since):
                 self.edits["policies"][id] = (
-                    _GONE if document is None else Rule(id, document, enabled, authors)
+                    _GONE if document is None else Rule(id, document, enabled, authors, groups, since)
                 )
 
     def _member_set(self, part: str, key: int, value: int, present: bool) -> None:

@@ -101,6 +101,10 @@ class PolicySet(msgspec.Struct, frozen=True, tag_field="set", tag="policy"):
     enabled: bool = True
     authors: tuple[str, ...] = ()
     """The users who ever wrote it, by name; whoever wrote what it says now is the last."""
+    groups: tuple[str, ...] | None = None
+    """The groups that the token of that last one told when they wrote; None if it told none."""
+    since: int = 0
+    """The revision at which they wrote it; 0 if that is not known."""
 
 
 Change = (

@@ -152,6 +152,8 @@ policy_history = Table(
     Column("action", String(16), nullable=False),
     Column("actor", Name, nullable=False),
     Column("at", String(32), nullable=False),
+    Column("groups", Text),
+    Column("revision", Id, nullable=False, server_default="0"),
     Index("ix_policy_history_metalake_name", "metalake", "name"),
     comment="What each policy of Headgate's own said, and who made it so; outlives the policy",
 )

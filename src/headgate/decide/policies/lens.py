@@ -243,7 +243,7 @@ def _by_answers(rules: TableRules, who: Person, identity: Identity, now: dt.date
     bits = binding(rules, who, identity.purpose, now)
     request = request_of(who, identity, now)
     doubts = doubtful(rules, who)
-    if any(bits >> n & 1 and wrote(c, request) for n, c in enumerate(rules.clauses)):
+    if any(bits >> n & 1 and may_have_written(c, request) for n, c in enumerate(rules.clauses)):
         # What a policy says to its own author is nobody else's answer.
         return decide(rules, bits, request, doubts)
     key = (bits, doubts, tuple(_answer(fact.kind, fact.key, request) for fact in rules.facts(bits)))
@@ -449,6 +449,12 @@ def wrote(clause: Clause, request: Request) -> bool:
     return clause.standing.authors.has(request.user, request.groups, frozenset())
 
 
+def may_have_written(clause: Clause, request: Request) -> bool:
+    """As `wrote`, or perhaps: whose groups are not known may be in one that owns the policy."""
+    in_doubt = not request.groups_known and bool(clause.standing.authors.groups)
+    return in_doubt or wrote(clause, request)
+
+
 def probing(applied: list[ClauseEffect], schema: Schema, request: Request) -> list[Denial]:
     """The policies that would show the caller something of what other policies keep from them and from who wrote them.
 
@@ -461,27 +467,39 @@ def probing(applied: list[ClauseEffect], schema: Schema, request: Request) -> li
         if not (one.rows or one.masks):
             continue
         others = [other for other in applied if other.clause.id != one.clause.id]
-        if wrote(one.clause, request):
-            others = [
-                other
-                for other in others
-                if not other.clause.standing.changers.has(request.user, request.groups, frozenset())
-            ]
-            why = "it uses what another policy keeps from its author"
-        else:
-            others = [other for other in others if _kept_from_writer(one.clause, other.clause)]
-            why = "it uses what another policy keeps from you and from who wrote it; let somebody who sees it write it"
-        if any(_unseen(one, other, schema) for other in others):
-            found.append(Denial((one.clause.name,), why, probing=True))
+        if may_have_written(one.clause, request) and _uses(one, _not_theirs(others, request), schema):
+            found.append(Denial((one.clause.name,), _FROM_AUTHOR, probing=True))
+        elif not wrote(one.clause, request) and _uses(one, _from_writer(one, others), schema):
+            found.append(Denial((one.clause.name,), _FROM_WRITER, probing=True))
     return found
 
 
-def _kept_from_writer(clause: Clause, other: Clause) -> bool:
-    """Whether another policy binds this one's author, who may not change that other."""
-    writer = clause.standing.writer
-    if writer is None or writer.among(other.standing.changers):
-        return False
-    return writer.among(other.parsed.to) and not writer.among(other.parsed.except_)
+_FROM_AUTHOR: Final = "it uses what another policy keeps from its author"
+_FROM_WRITER: Final = (
+    "it uses what another policy keeps from you and from who wrote it, who may have left; let somebody who sees it "
+    "write it"
+)
+
+
+def _not_theirs(others: list[ClauseEffect], request: Request) -> list[ClauseEffect]:
+    """The policies that the caller may not change."""
+    return [
+        o for o in others if not o.clause.standing.changers.has(request.user, request.groups, frozenset())
+    ]
+
+
+def _from_writer(one: ClauseEffect, others: list[ClauseEffect]) -> list[ClauseEffect]:
+    """The policies that may keep something from who wrote a policy."""
+    words = one.clause.standing
+    return [
+        other
+        for other in others
+        if words.may_be_kept_from(other.clause.standing, other.clause.parsed.to, other.clause.parsed.except_)
+    ]
+
+
+def _uses(one: ClauseEffect, others: list[ClauseEffect], schema: Schema) -> bool:
+    return any(_unseen(one, other, schema) for other in others)
 
 
 def _unseen(one: ClauseEffect, other: ClauseEffect, schema: Schema) -> bool:

@@ -210,6 +210,8 @@ def _taken(
     tx: Write, authority: Authority, metalake: ObjectRef, record: PrincipalRecord
 ) -> Iterator[tuple[Op, ObjectRef]]:
     """What someone must be allowed to do in order to take away all that a user or group has."""
+    if record.attributes:
+        yield Op.SET_USER_ATTRIBUTES, metalake
     if authority.held.get(record.id):
         yield Op.REVOKE_ROLE, metalake
     groups = set(authority.groups_of.get(record.id) or ())

@@ -122,7 +122,7 @@ def digest(edits: Sequence[Edit]) -> str:
         side
         for edit in edits
         for side in (
-            edit.name,
+            f"{edit.kind} {edit.name}",
             "" if edit.before is None else dump([edit.before.policy]),
             "" if edit.after is None else dump([edit.after]),
         )
@@ -132,7 +132,7 @@ def digest(edits: Sequence[Edit]) -> str:
 
 def _could_widen(edit: Edit) -> bool:
     """Whether an edit could show anybody more. A new policy only restricts, unless its mask goes before others."""
-    return edit.kind == "changed" or (
+    return edit.kind in ("changed", "renewed") or (
         edit.after is not None and bool(edit.after.mask and edit.after.priority)
     )
 

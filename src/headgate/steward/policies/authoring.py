@@ -9,6 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from headgate.decide import Authority, Node, Op, allowed
+from headgate.decide.changes.widening import Side, probes
 from headgate.decide.lint import RULES
 from headgate.decide.operations import LOADS
 from headgate.decide.policies.clauses import Clause, known_tags, rules_of
@@ -16,6 +17,7 @@ from headgate.decide.policies.lens import Lens, binding, decide, doubtful
 from headgate.decide.policies.people import person, request_of
 from headgate.decide.policies.rules import ready
 from headgate.decide.policies.shape import Shape
+from headgate.decide.policies.standing import doubts
 from headgate.language.bind import resolve
 from headgate.language.errors import LanguageError
 from headgate.language.masks.mask import ColumnMask
@@ -26,13 +28,13 @@ from headgate.language.policies.export import part
 from headgate.language.policies.policy import Policy
 from headgate.model.changes import Change as Journaled
 from headgate.model.changes import LabelSet, ObjectPut, OwnerSet, PolicySet
-from headgate.model.errors import AlreadyExists, Forbidden, IllegalArgument, NotFound
+from headgate.model.errors import AlreadyExists, Forbidden, HeadgateError, IllegalArgument, NotFound
 from headgate.model.objects import ObjectRef, ObjectType, checked_name, clip
 from headgate.model.principals import Identity, PrincipalKind
 from headgate.model.privileges import Privilege
 from headgate.model.records import ObjectRecord
 from headgate.steward.acts import act
-from headgate.steward.findings import Refused, as_known, examine
+from headgate.steward.findings import Refused, Widens, as_known, examine
 from headgate.steward.kernel import Kernel
 from headgate.steward.metadata.shapes import Shapes, tables_below
 from headgate.steward.ownership import created
@@ -105,7 +107,13 @@ class Authoring:
                 )
 
     def edits(
-        self, authority: Authority, metalake: Node, wanted: Iterable[Policy], *, whole: bool
+        self,
+        authority: Authority,
+        metalake: Node,
+        wanted: Iterable[Policy],
+        identity: Identity,
+        *,
+        whole: bool,
     ) -> list[Edit]:
         """What differs between the policies that are there and those that are wanted, by name."""
         present = self.stored(authority, metalake)
@@ -117,9 +125,43 @@ class Authoring:
                 found.append(Edit("created", name, None, policy))
             elif before.policy != policy:
                 found.append(Edit("changed", name, before, policy))
+            elif self._renews(authority, metalake, before, identity):
+                found.append(Edit("renewed", name, before, policy))
         if whole:
             found += [Edit("removed", name, one, None) for name, one in present.items() if name not in named]
         return sorted(found, key=lambda edit: edit.name)
+
+    def _renews(self, authority: Authority, metalake: Node, before: Stored, identity: Identity) -> bool:
+        """Whether a policy that is written again as it is comes to say it in words that fewer others doubt.
+
+        Only for somebody who may change it and sees what it uses; for everybody else it stays as it is.
+        """
+        policy, rule = before.policy, authority.policies[before.id]
+        if not policy.enabled or not policy.on or not (policy.rows or policy.mask):
+            return False
+        if not allowed(
+            authority, authority.caller(identity, metalake.id), Op.ALTER_POLICY, authority.objects[rule.id]
+        ):
+            return False
+        doubting = doubts(authority, rule)
+        if not doubting:
+            return False
+        try:
+            self._may_restrict(identity, authority, policy)
+        except HeadgateError:
+            return False
+        edit = Edit("renewed", policy.name, before, policy)
+        supposed = self.hypothetical(authority, metalake, [edit], identity)
+        if not doubts(supposed, supposed.policies[rule.id]) < doubting:
+            return False
+        who, now = person(supposed, supposed.caller(identity, metalake.id)), dt.datetime.now(dt.UTC)
+        for table in tables_below(supposed, self.target(supposed, policy)):
+            shape = self.shapes.of(supposed, table)
+            if shape is not None and probes(
+                Side(rules_of(supposed, table, shape), who), frozenset({rule.id}), now
+            ):
+                return False
+        return True
 
     def hypothetical(
         self, authority: Authority, metalake: Node, edits: Iterable[Edit], identity: Identity
@@ -142,7 +184,8 @@ class Authoring:
             before_it = authority.policies.get(id)
             others = set(() if before_it is None else before_it.authors) - {identity.user}
             authors = (*sorted(others), identity.user)
-            changes.append(PolicySet(id, document, edit.after.enabled, authors))
+            told = tuple(sorted(identity.groups)) if identity.groups_known else None
+            changes.append(PolicySet(id, document, edit.after.enabled, authors, told, authority.revision + 1))
             changes.append(LabelSet(id, self.target(authority, edit.after).id, 0, None, True))
         return authority.applied(changes, authority.revision)
 
@@ -170,10 +213,30 @@ class Authoring:
             _check_words(edit.after, known_tags(authority, metalake.id), attributes)
             _check_people(authority, metalake, edit.after)
             target = self.target(authority, edit.after)
+            for table in tables_below(supposed, target):
+                self._check_seen(authority, supposed, table, edit.id or -number, identity)
             if target.type is ObjectType.TABLE:
                 self._check_names(authority, target, edit.after, identity)
             for table in tables_below(supposed, target):
                 self._check_table(authority, supposed, table, edit.id or -number, edit.after, identity)
+
+    def _check_seen(
+        self, authority: Authority, supposed: Authority, table: Node, id: int, identity: Identity
+    ) -> None:
+        """Refuse masks and row filters on columns that their author does not see.
+
+        INVARIANT: asked before anything is bound, so that neither words nor refusals tell what type a hidden column has.
+        """
+        shape = self.shapes.of(supposed, table)
+        clauses = () if shape is None else rules_of(supposed, table, shape).clauses
+        mine = [clause for clause in clauses if clause.id == id]
+        if shape is None or not mine:
+            return
+        lens = _of_author(authority, identity, table, shape)
+        hidden = frozenset(shape.schema.by_id) if lens is None else lens.hidden
+        if hidden and any(clause.uses_any_of(hidden) for clause in mine):
+            seen = allowed(supposed, supposed.caller(identity, table.metalake), Op.LOAD_TABLE, table)
+            raise unseen(supposed, table, named=seen)
 
     def _check_names(self, authority: Authority, table: Node, policy: Policy, identity: Identity) -> None:
         """Refuse names that the table does not have, as far as its author sees its columns.
@@ -237,7 +300,8 @@ class Authoring:
         top = self._top(identity, metalake, authority)
         wanted = self.read(top, files)
         self._may_compare(identity, authority, top, wanted, whole=files.whole)
-        return Comparison(authority, top, wanted, self.edits(authority, top, wanted, whole=files.whole))
+        edits = self.edits(authority, top, wanted, identity, whole=files.whole)
+        return Comparison(authority, top, wanted, edits)
 
     def _top(self, identity: Identity, metalake: ObjectRef, authority: Authority) -> Node:
         """The metalake, for somebody who may make policies in it or change one that is there.
@@ -331,12 +395,13 @@ class Authoring:
             return
         target = self.target(authority, policy)
         body = {"policyType": OWN, "enabled": policy.enabled, "content": content_of(policy)}
+        told = permit.identity.groups if permit.identity.groups_known else None
         on = authority.ref(target).full_name
         if edit.before is None:
             checked_name(policy.name, "policy")
             record = created(tx, permit, ObjectType.POLICY, policy.name, comment=policy.comment, body=body)
             labels.put(tx, record.id, target.id, 0, None)
-            kept.say(tx, record, on, "create")
+            kept.say(tx, record, on, "create", told)
             return
         before = objects.present(tx, edit.before.id)
         objects.alter(tx, before, comment=policy.comment or "", body=body)
@@ -345,7 +410,8 @@ class Authoring:
             labels.take(tx, before.id, was.id, 0)
         if was is None or was.id != target.id:
             labels.put(tx, before.id, target.id, 0, None)
-        kept.say(tx, objects.present(tx, before.id), on, "change")
+        action = kept.RENEWED if edit.kind == "renewed" else "change"
+        kept.say(tx, objects.present(tx, before.id), on, action, told)
 
     # -- one at a time --------------------------------------------------------------------------------------------
 
@@ -372,8 +438,12 @@ class Authoring:
         top = permit.authority.objects[permit.node.metalake]
         self.read_on(top, after)
         metalake = ObjectRef(permit.ref.metalake, ObjectType.METALAKE)
-        if replace(after, name=record.name) != before.policy:
-            edit = Edit("changed", record.name, before, replace(after, name=record.name))
+        said = replace(after, name=record.name)
+        if said != before.policy:
+            edit = Edit("changed", record.name, before, said)
+            self.write(permit.identity, metalake, permit.authority, [edit])
+        elif content is not None and self._renews(permit.authority, top, before, permit.identity):
+            edit = Edit("renewed", record.name, before, said)
             self.write(permit.identity, metalake, permit.authority, [edit])
         if after.name != record.name:
             with self.kernel.change(permit) as tx:
@@ -441,6 +511,16 @@ def _of_author(authority: Authority, identity: Identity, table: Node, shape: Sha
         if allowed(authority, caller, Op.ALTER_POLICY, authority.objects[clause.id]):
             bits &= ~(1 << number)
     return decide(rules, bits, request_of(who, identity, now), doubtful(rules, who)).lens
+
+
+def unseen(authority: Authority, table: Node, *, named: bool) -> Widens:
+    """The refusal of a policy that uses what its author does not see; the table is named to those who may load it."""
+    name = f"table '{clip(authority.ref(table).full_name)}'" if named else "a table below what it is on"
+    return Widens(
+        f"the policy uses a column of {name} that you do not see as it is",
+        hint="use only columns that no policy hides from you or masks",
+        about=ObjectType.POLICY,
+    )
 
 
 def on_of(authority: Authority, policy: int) -> Node | None:

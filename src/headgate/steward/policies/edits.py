@@ -24,9 +24,10 @@ class Stored(msgspec.Struct, frozen=True):
 
 
 class Edit(msgspec.Struct, frozen=True):
-    """One policy that is created, changed or removed."""
+    """One policy that is created, changed, renewed or removed."""
 
-    kind: Literal["created", "changed", "removed"]
+    kind: Literal["created", "changed", "renewed", "removed"]
+    """Renewed is what says the same in words of somebody who stands for them, as who wrote it left or may not see them."""
     name: str
     before: Stored | None
     after: Policy | None

@@ -18,6 +18,7 @@ from headgate.model.objects import ObjectType, clip
 from headgate.model.principals import Identity
 from headgate.steward.findings import Widens
 from headgate.steward.metadata.shapes import Shapes, tables_below
+from headgate.steward.policies.authoring import unseen
 from headgate.steward.policies.touched import Touched
 
 
@@ -100,13 +101,7 @@ class Guard:
                 rules = rules_of(touched.after, table, shape)
                 if any(probes(Side(rules, who), written, now) for who in people):
                     seen = allowed(touched.after, caller, Op.LOAD_TABLE, table)
-                    name = f"table '{clip(touched.after.ref(table).full_name)}'"
-                    raise Widens(
-                        f"the policy uses a column of {name if seen else 'a table below what it is on'} "
-                        "that you do not see as it is",
-                        hint="use only columns that no policy hides from you or masks",
-                        about=ObjectType.POLICY,
-                    )
+                    raise unseen(touched.after, table, named=seen)
 
 
 def _check_named(touched: Touched, metalake: int) -> None:
@@ -115,18 +110,20 @@ def _check_named(touched: Touched, metalake: int) -> None:
     for each in touched.changes:
         match each:
             case c.GroupMember(group, _, _):
-                what = "group"
-                found = [named.groups.get(name) for name in touched.groups_above(group)]
+                found = {"this group": [named.groups.get(name) for name in touched.groups_above(group)]}
+                # Who is in a group holds its roles.
+                found["a role of this group"] = [named.roles.get(name) for name in touched.roles_above(group)]
             case c.RoleHeld(role, _, _):
                 node = touched.before.objects.get(role) or touched.after.objects.get(role)
-                what = "role"
-                found = [] if node is None or node.metalake != metalake else [named.roles.get(node.name)]
+                here = node is not None and node.metalake == metalake
+                found = {"this role": [named.roles.get(node.name)] if node is not None and here else []}
             case _:
                 continue
-        for policy in sorted({id for ids in found if ids is not None for id in ids}):
+        policies = {id: what for what, every in found.items() for ids in every if ids for id in ids}
+        for policy, what in sorted(policies.items()):
             if policy in touched.after.policies and not touched.may_change(policy):
                 raise Widens(
-                    f"{named_policy(touched.before, touched.identity, policy)} names this {what}, and you may not "
+                    f"{named_policy(touched.before, touched.identity, policy)} names {what}, and you may not "
                     "change that policy",
                     hint="ask its owner, or the owner of the metalake",
                     about=ObjectType.POLICY,

@@ -207,7 +207,9 @@ class Inspection:
 
     def _supposed(self, permit: Permit, files: PolicyFiles) -> tuple[Authority, list[Edit]]:
         wanted = self.authoring.read(permit.node, files)
-        edits = self.authoring.edits(permit.authority, permit.node, wanted, whole=files.whole)
+        edits = self.authoring.edits(
+            permit.authority, permit.node, wanted, permit.identity, whole=files.whole
+        )
         supposed = self.authoring.hypothetical(permit.authority, permit.node, edits, permit.identity)
         return supposed, edits
 

@@ -123,6 +123,15 @@ class Touched:
                 )
         return frozenset(found)
 
+    def roles_above(self, group: int) -> frozenset[str]:
+        """The names of the roles that a group and all groups that it is in hold, before or after."""
+        found: set[str] = set()
+        for side in (self.before, self.after):
+            member = side.members.get(group)
+            above = () if member is None else side.principals_of(member, ())
+            found.update(side.objects[role].name for id in above for role in side.held.get(id) or ())
+        return frozenset(found)
+
     # -- the tables -----------------------------------------------------------------------------------------------
 
     def tables(self, metalake: int) -> Iterator[int]:
