@@ -99,6 +99,13 @@ class Rule(msgspec.Struct, frozen=True):
     """The revision at which they wrote it."""
 
 
+class KeyPool(msgspec.Struct, frozen=True):
+    """Tables that share the tokens of a mask's key, and the name of what they share."""
+
+    name: str
+    tables: frozenset[int]
+
+
 class Caller(msgspec.Struct, frozen=True):
     """An identity seen from one metalake: its principals, the grants of its roles, and what holds of it everywhere."""
 
@@ -129,6 +136,7 @@ class Authority:
         "children",
         "groups_of",
         "held",
+        "key_pools",
         "labels",
         "member_ids",
         "members",
@@ -138,6 +146,7 @@ class Authority:
         "revision",
         "service_admins",
         "shared",
+        "writers",
     )
 
     def __init__(self, revision: int = 0, service_admins: frozenset[str] = frozenset()) -> None:
@@ -153,6 +162,10 @@ class Authority:
         self.policies: Map[int, Rule] = Map()
         self.removed: Map[tuple[int, str], int] = Map()
         """Users that a metalake had once, by name: the revision at which the last of that name was removed."""
+        self.writers: Map[int, frozenset[str]] = Map()
+        """By table the users, by name, who ever wrote it."""
+        self.key_pools: Map[tuple[int, str], KeyPool] = Map()
+        """By metalake and key the tables that share its tokens."""
         self._kept: dict[Any, Any] = {}
         self.shared: dict[Any, Any] = {}
         """What was worked out from parts of the state, by those very parts: also true of later revisions."""
@@ -340,6 +353,8 @@ _PARTS: Final = (
     "labels",
     "policies",
     "removed",
+    "writers",
+    "key_pools",
 )
 """What an authority is made of, and what two of the same state have in common."""
 
@@ -425,6 +440,22 @@ class _AuthorityDraft:
                 self.edits["policies"][id] = (
                     _GONE if document is None else Rule(id, document, enabled, authors, groups, since)
                 )
+            case c.TableWritten(table, user):
+                wrote = self._get("writers", table)
+                self.edits["writers"][table] = (wrote if isinstance(wrote, frozenset) else frozenset()) | {
+                    user
+                }
+            case c.KeyTable(metalake, key, table, pool):
+                self._share(metalake, key, table, pool)
+
+    def _share(self, metalake: int, key: str, table: int, pool: str | None) -> None:
+        before = self._get("key_pools", (metalake, key))
+        tables = before.tables if isinstance(before, KeyPool) else frozenset()
+        tables = tables - {table} if pool is None else tables | {table}
+        name = pool if pool is not None or not isinstance(before, KeyPool) else before.name
+        self.edits["key_pools"][metalake, key] = (
+            KeyPool(name, tables) if tables and name is not None else _GONE
+        )
 
     def _member_set(self, part: str, key: int, value: int, present: bool) -> None:
         now = self._get(part, key)
@@ -462,7 +493,7 @@ class _AuthorityDraft:
     def _drop_object(self, id: int) -> None:
         gone = self._get("objects", id)
         if isinstance(gone, Node):
-            self.edits["objects"][id] = _GONE
+            self.edits["objects"][id] = self.edits["writers"][id] = _GONE
             self.names[gone.parent, gone.type][gone.name] = _GONE
 
     def finish(self, revision: int) -> Authority:

@@ -4,6 +4,8 @@ A change of governance state is a list of these under one revision. The store wr
 changes its tables; the decision point takes them to go from one revision to the next without reading everything.
 """
 
+from typing import Final
+
 import msgspec
 
 from headgate.model.objects import ObjectType
@@ -107,6 +109,22 @@ class PolicySet(msgspec.Struct, frozen=True, tag_field="set", tag="policy"):
     """The revision at which they wrote it; 0 if that is not known."""
 
 
+class TableWritten(msgspec.Struct, frozen=True, tag_field="set", tag="written"):
+    """A user, by name, has written a table or was given access to write it, and nothing undoes that."""
+
+    table: int
+    user: str
+
+
+class KeyTable(msgspec.Struct, frozen=True, tag_field="set", tag="key-table"):
+    """The pool in which a table shares the tokens of a mask's key with others; None if it has tokens of its own."""
+
+    metalake: int
+    key: str
+    table: int
+    pool: str | None
+
+
 Change = (
     ObjectPut
     | ObjectGone
@@ -119,4 +137,9 @@ Change = (
     | OwnerSet
     | LabelSet
     | PolicySet
+    | TableWritten
+    | KeyTable
 )
+
+SHOWS_NO_MORE: Final = (RoleGrants, TableWritten, KeyTable)
+"""Changes after which no lens shows more of a table."""

@@ -4,14 +4,15 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Final
 
 import msgspec
 
 from headgate.decide import Authority, Caller, Node, Op
 from headgate.decide.operations import OPERATIONS
-from headgate.model.changes import Change
+from headgate.model.changes import Change, ObjectGone, ObjectPut, TableWritten
 from headgate.model.errors import Conflict, Forbidden, HeadgateError, NotInUse, Unavailable
-from headgate.model.objects import ObjectRef, clip
+from headgate.model.objects import ObjectRef, ObjectType, clip
 from headgate.model.principals import Identity, PrincipalRef
 from headgate.model.privileges import Privilege
 from headgate.steward.findings import OperationFinding, Refused, Widens, as_known, examine
@@ -20,6 +21,10 @@ from headgate.store import Store, Write, snapshot
 from headgate.store import audit as audit_log
 from headgate.store.audit_buffer import AuditBuffer
 from headgate.store.database import now
+from headgate.store.metadata import writers
+
+_WRITES: Final = frozenset({Op.ALTER_TABLE, Op.WRITE_PARTITIONS})
+"""What may put values into a table that is there."""
 
 
 def _unless_no_policies(authority: Authority, caller: Caller, node: Node) -> Node | None:
@@ -211,6 +216,7 @@ class Kernel:
                 yield tx
                 # INVARIANT: whatever a change writes, it is held against its actor's view before it is committed.
                 self.ports.guard(authority, first.identity, tx.changes)
+                self._keep_writer(tx, authority, permits)
                 if last is not None:
                     last()
                 for permit in permits:
@@ -230,6 +236,36 @@ class Kernel:
         except NotSeenYet as unseen:
             self.ports.see(self.authority(), unseen.catalog)
             raise
+
+    def wrote(self, permit: Permit) -> None:
+        """Keep that the permit's caller is given access to write its table, before it is given."""
+        if permit.node.type is not ObjectType.TABLE or _known_writer(
+            permit.authority, permit, permit.node.id
+        ):
+            return
+        with self.store.write(permit.identity.user, permit.op.name.lower()) as tx:
+            authority = self._at(tx.base)
+            if not _known_writer(authority, permit, permit.node.id) and permit.node.id in authority.objects:
+                writers.add(tx, permit.node.id, permit.identity.user)
+
+    def _keep_writer(self, tx: Write, authority: Authority, permits: Sequence[Permit]) -> None:
+        """INVARIANT: who writes or makes a table is known for good as having written it, in the same transaction.
+
+        The first time only: what is known costs a look at the authority.
+        """
+        first = permits[0]
+        written = {permit.node.id for permit in permits if permit.op in _WRITES}
+        gone: set[int] = set()
+        for change in tx.changes:
+            if isinstance(change, ObjectPut) and change.type is ObjectType.TABLE:
+                written |= set() if change.id in authority.objects else {change.id}
+            elif isinstance(change, ObjectGone):
+                gone.add(change.id)
+            elif isinstance(change, TableWritten) and change.user == first.identity.user:
+                gone.add(change.table)
+        for table in sorted(written - gone):
+            if not _known_writer(authority, first, table):
+                writers.add(tx, table, first.identity.user)
 
     def foresee(self, permit: Permit, *changes: Change) -> None:
         """Refuse what `change` would refuse of these, before something is done that cannot be taken back."""
@@ -302,6 +338,10 @@ class Kernel:
     def close(self) -> None:
         """Write what is still to be written."""
         self.reads.close()
+
+
+def _known_writer(authority: Authority, permit: Permit, table: int) -> bool:
+    return permit.identity.user in (authority.writers.get(table) or ())
 
 
 def _check_in_use(authority: Authority, chain: tuple[tuple[int, int], ...]) -> None:

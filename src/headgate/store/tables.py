@@ -318,14 +318,22 @@ keys = Table(
     comment="Secrets that the server made for itself and that all its processes share",
 )
 
-mask_key_owners = Table(
-    "mask_key_owners",
+mask_key_tables = Table(
+    "mask_key_tables",
     metadata,
     Column("metalake", Id, primary_key=True, autoincrement=False),
     Column("name", Name, primary_key=True),
-    Column("owner", Id, primary_key=True, autoincrement=False),
+    Column("table", Id, primary_key=True, autoincrement=False, index=True),
     Column("pool", String(32), nullable=False),
-    comment="Owners whose tables share the tokens of a mask's key, and which key they share",
+    comment="Tables that share the tokens of a mask's key, and which key they share",
+)
+
+table_writers = Table(
+    "table_writers",
+    metadata,
+    Column("object", Id, primary_key=True, autoincrement=False),
+    Column("user", Name, primary_key=True),
+    comment="Who ever wrote a table, by name; kept while a dropped table may come back",
 )
 
 audit = Table(

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from headgate.decide.authority import Authority, Caller, Node
 from headgate.decide.policies.clauses import Bound, Chosen, Clause, TableRules, rules_of
-from headgate.decide.policies.mask_keys import writes
+from headgate.decide.policies.mask_keys import fills
 from headgate.decide.policies.people import Person, person, request_of
 from headgate.decide.policies.rules import Parsed, decided
 from headgate.decide.policies.shape import Shape, without
@@ -157,7 +157,8 @@ def fresh(authority: Authority, caller: Caller, table: Node, shape: Shape, now: 
 
 
 def _unguessed(authority: Authority, caller: Caller, table: Node, verdict: LensVerdict) -> LensVerdict:
-    """INVARIANT: nobody is shown what a keyed mask makes of a table that they may write, their own included.
+    """INVARIANT: nobody is shown what a keyed mask makes of a table that they may write or ever wrote, their own included,
+    nor of one that shares its tokens with it.
 
     Such a mask gives equal values for equal plain text: guesses in the table itself, or elsewhere under the same key,
     would tell what it hides.
@@ -165,9 +166,13 @@ def _unguessed(authority: Authority, caller: Caller, table: Node, verdict: LensV
     keyed = (
         ()
         if verdict.lens is None
-        else [mask for mask in verdict.lens.masks if mask.kind.keyed_by is not None]
+        else [
+            mask
+            for mask in verdict.lens.masks
+            if mask.kind.keyed_by is not None and fills(authority, caller, table, mask.key)
+        ]
     )
-    if not keyed or not writes(authority, caller, table):
+    if not keyed:
         return verdict
     fields = {mask.column.field_id for mask in keyed}
     named = tuple(
@@ -175,7 +180,10 @@ def _unguessed(authority: Authority, caller: Caller, table: Node, verdict: LensV
         for part in verdict.parts
         if any(mask.column.field_id in fields and mask.kind.keyed_by is not None for mask in part.masks)
     )
-    why = "you may write this table, so what it shows instead of values would tell what it hides"
+    why = (
+        "you may write this table, or once wrote it or one that shares its tokens, so what it shows instead of values "
+        "would tell what it hides"
+    )
     return LensVerdict(None, (), (Denial(named, why),))
 
 

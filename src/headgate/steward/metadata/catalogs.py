@@ -7,11 +7,12 @@ from headgate.catalogs.registry import CatalogDefinition, Registry, new_folder
 from headgate.decide import Authority, Node, Op, visible
 from headgate.decide.verdict import allowed
 from headgate.model.errors import AlreadyExists, IllegalArgument
-from headgate.model.objects import CatalogType, ObjectType, checked_container_name, clip
+from headgate.model.objects import CatalogType, ObjectRef, ObjectType, checked_container_name, clip
 from headgate.model.properties import check_read
 from headgate.model.records import ObjectRecord
 from headgate.model.secrets import without_access, without_secrets
 from headgate.steward.acts import act
+from headgate.steward.findings import examine
 from headgate.steward.kernel import Kernel
 from headgate.steward.metadata.containers import Containers
 from headgate.steward.metadata.outside import Outside
@@ -102,7 +103,8 @@ class Catalogs(Containers):
             properties = updates.applied_to(before.properties)
             self._check_changed(before, updates, properties)
             renamed = updates.name not in (None, before.name)
-            if renamed or (properties is not None and tells_more(before.properties, properties)):
+            more = properties is not None and tells_more(before.properties, properties)
+            if renamed or (more and not self._changes_all_policies(permit)):
                 # A catalog that goes by another name is gone by its own: who sees a part of it does neither.
                 self.kernel.demand(self.kernel.authority(), permit.identity, Op.DROP_CATALOG, permit.ref)
             if properties is not None:
@@ -162,6 +164,11 @@ class Catalogs(Containers):
         return permit.authority
 
     # -- inside -------------------------------------------------------------------------------------------------
+
+    def _changes_all_policies(self, permit: Permit) -> bool:
+        """Whether the caller owns the metalake: who may change what restricts them may choose how it is enforced."""
+        lake = ObjectRef(permit.ref.metalake, ObjectType.METALAKE)
+        return examine(self.kernel.authority(), permit.identity, Op.ALTER_METALAKE, lake).allowed
 
     def _checked(
         self, permit: Permit, name: str, type: CatalogType, provider: str | None, properties: dict[str, str]

@@ -36,7 +36,7 @@ class Guard:
         their own once for each schema, and columns are read only of tables whose policies, tags or answers become
         others for this actor, and only if the actor may not change all policies that bind them there.
         """
-        if not before.policies or all(isinstance(each, c.RoleGrants) for each in changes):
+        if not before.policies or all(isinstance(each, c.SHOWS_NO_MORE) for each in changes):
             return
         touched = Touched(before, before.applied(changes, before.revision), identity, changes)
         for metalake in sorted(touched.metalakes()):

@@ -45,14 +45,18 @@ class Touched:
 
     def _metalake(self, change: c.Change) -> int | None:
         match change:
-            case c.PrincipalPut(metalake=metalake) | c.UserRemoved(metalake=metalake):
+            case (
+                c.PrincipalPut(metalake=metalake)
+                | c.UserRemoved(metalake=metalake)
+                | c.KeyTable(metalake=metalake)
+            ):
                 return metalake
             case c.PrincipalGone(id) | c.GroupMember(group=id):
                 member = self.before.members.get(id) or self.after.members.get(id)
                 return None if member is None else member.metalake
             case c.RoleHeld(role=id) | c.RoleGrants(role=id):
                 pass
-            case c.OwnerSet(object=id) | c.LabelSet(object=id):
+            case c.OwnerSet(object=id) | c.LabelSet(object=id) | c.TableWritten(table=id):
                 pass
             case c.ObjectPut(id=id) | c.ObjectGone(id=id) | c.PolicySet(id=id):
                 pass
@@ -160,7 +164,7 @@ class Touched:
     def _scopes(self, change: c.Change, metalake: int) -> Iterable[int]:
         """The objects below which a change may change the actor's lens. A kind that is not known here reaches all."""
         match change:
-            case c.RoleGrants() | c.UserRemoved():
+            case c.RoleGrants() | c.UserRemoved() | c.TableWritten() | c.KeyTable():
                 return ()
             case c.OwnerSet(object=id):
                 return self._places(id) if id != metalake else (EVERYTHING,)

@@ -34,6 +34,7 @@ from headgate.vending import (
 
 NOTHING: Final = Scope()
 _MOST_AUDITED: Final = 50
+_ONLY_READ: Final = frozenset({"GET", "HEAD"})
 
 
 class Access(msgspec.Struct, frozen=True):
@@ -133,6 +134,8 @@ class Vending:
         scope = self._scope(permit, read)
         if not scope:
             raise _nothing(permit)
+        if scope.write and request.method not in _ONLY_READ:
+            self.kernel.wrote(permit)
         # Files that are many fit no policy: they are checked one by one, and the session holds for the table.
         own = read.adapter.given_folders(read.document) if scope.files else ()
         session = Scope(folders=(*scope.folders, *own), write=scope.write)
@@ -186,6 +189,8 @@ class Vending:
         """Credentials or signatures for a scope; `of` tells the audit what the scope of a plan's credentials is."""
         if not scope or not all(map(self.openings.holds, scope.places)):
             return OWN
+        if scope.write:
+            self.kernel.wrote(permit)
         signs = "remote-signing" in asked and vendor.signs
         if "vended-credentials" in asked and vendor.vends:
             try:

@@ -12,7 +12,7 @@ from headgate.model.privileges import PrivilegeBits
 from headgate.store import access, labels
 from headgate.store import tables as t
 from headgate.store.database import Read, Write
-from headgate.store.metadata import outside_tables, places
+from headgate.store.metadata import outside_tables, places, writers
 
 _d = t.dropped_objects.c
 _o = t.objects.c
@@ -114,6 +114,7 @@ def hand_on(tx: Write, former: Dropped, object: int) -> None:
     """Give an object the places of a dropped one, with the tags, policies and denials that restrict them."""
     places.hand_over(tx, former.object, object)
     outside_tables.hand_over(tx, former.object, object)
+    writers.hand_over(tx, former.object, object)
     a = t.assignments.c
     on = tx.execute(select(a.label, a.field, a.value).where(a.object == object))
     own = {(row.label, row.field): row.value for row in on}
@@ -192,6 +193,7 @@ def denying(read: Read, role: int) -> bool:
 def forget(tx: Write, object: int) -> None:
     """Nothing of a dropped object is left to come back."""
     outside_tables.forget(tx, object)
+    writers.forget(tx, object)
     tx.execute(delete(t.dropped_objects).where(_d.object == object))
 
 
