@@ -6,6 +6,8 @@ from typing import Any
 
 USERS = ("ann", "bob", "dan")
 GROUPS = ("g1", "g2", "g3")
+CREW = "crew"
+"""A group that no policy names. It holds roles that policies name."""
 TAGS = ("pii", "tier")
 LATER = "scope"
 """A tag that policies ask for and that nothing bears yet."""
@@ -298,7 +300,7 @@ ENTRIES: dict[tuple[str, str], Maker | str] = {
     ("POST", "/api/bulk/metalakes/{metalake}/users/remove"): lambda r: ("/api/bulk/metalakes/lake/users/remove", {"names": some(r, (*USERS, "new"))}),
     ("POST", f"{_M}/groups"): lambda r: (f"{LAKE}/groups", {"name": r.choice(GROUPS)}),
     ("DELETE", f"{_M}/groups/{{group}}"): lambda r: (f"{LAKE}/groups/{r.choice(GROUPS)}", None),
-    ("PUT", f"{_M}/groups/{{group}}/members"): lambda r: (f"{LAKE}/groups/{r.choice(GROUPS)}/members", {"users": some(r, USERS), "groups": some(r, GROUPS)[:1] if r.random() < 0.3 else []}),
+    ("PUT", f"{_M}/groups/{{group}}/members"): lambda r: (f"{LAKE}/groups/{r.choice((*GROUPS, CREW))}/members", {"users": some(r, USERS), "groups": some(r, GROUPS)[:1] if r.random() < 0.3 else []}),
     ("POST", f"{_M}/roles"): lambda r: (f"{LAKE}/roles", {"name": r.choice(ROLES), "securableObjects": [securable(r)]}),
     ("DELETE", f"{_M}/roles/{{role}}"): lambda r: (f"{LAKE}/roles/{r.choice(ROLES)}", None),
     ("PUT", f"{_M}/permissions/users/{{user}}/grant"): lambda r: (f"{LAKE}/permissions/users/{r.choice(USERS)}/grant", {"roleNames": [r.choice(ROLES)]}),

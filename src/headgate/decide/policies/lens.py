@@ -472,12 +472,12 @@ def probing(applied: list[ClauseEffect], schema: Schema, request: Request) -> li
     """
     found: list[Denial] = []
     for one in applied:
-        if not (one.rows or one.masks):
+        hiding = _hiding(one, applied, schema)
+        if not hiding:
             continue
-        others = [other for other in applied if other.clause.id != one.clause.id]
-        if may_have_written(one.clause, request) and _uses(one, _not_theirs(others, request), schema):
+        if may_have_written(one.clause, request) and any(_not_theirs(other, request) for other in hiding):
             found.append(Denial((one.clause.name,), _FROM_AUTHOR, probing=True))
-        elif not wrote(one.clause, request) and _uses(one, _from_writer(one, others), schema):
+        elif not wrote(one.clause, request) and any(_from_writer(one, other) for other in hiding):
             found.append(Denial((one.clause.name,), _FROM_WRITER, probing=True))
     return found
 
@@ -489,36 +489,37 @@ _FROM_WRITER: Final = (
 )
 
 
-def _not_theirs(others: list[ClauseEffect], request: Request) -> list[ClauseEffect]:
-    """The policies that the caller may not change."""
-    return [
-        o for o in others if not o.clause.standing.changers.has(request.user, request.groups, frozenset())
-    ]
-
-
-def _from_writer(one: ClauseEffect, others: list[ClauseEffect]) -> list[ClauseEffect]:
-    """The policies that may keep something from who wrote a policy."""
-    words = one.clause.standing
+def _hiding(one: ClauseEffect, applied: list[ClauseEffect], schema: Schema) -> list[ClauseEffect]:
+    """The other policies that hide values on which it depends what this one does."""
+    used = [column.ids for rows in one.rows for column in walk(rows) if isinstance(column, Column)]
+    counts = any(mask.needs_other_rows for mask in one.masks)
+    if not used and not counts:
+        return []
     return [
         other
-        for other in others
-        if words.may_be_kept_from(other.clause.standing, other.clause.parsed.to, other.clause.parsed.except_)
+        for other in applied
+        if other.clause.id != one.clause.id
+        and ((counts and other.rows) or (used and _keeps_any(other, used, schema)))
     ]
 
 
-def _uses(one: ClauseEffect, others: list[ClauseEffect], schema: Schema) -> bool:
-    return any(_unseen(one, other, schema) for other in others)
-
-
-def _unseen(one: ClauseEffect, other: ClauseEffect, schema: Schema) -> bool:
-    """Whether what one policy does depends on values that the other hides."""
-    if any(mask.needs_other_rows for mask in one.masks) and other.rows:
-        return True
-    kept = {*other.hidden, *(mask.column.field_id for mask in other.masks)}
-    used = [column.ids for rows in one.rows for column in walk(rows) if isinstance(column, Column)]
+def _keeps_any(one: ClauseEffect, used: list[tuple[int, ...]], schema: Schema) -> bool:
+    """Whether a policy hides or masks one of these columns, or something around or inside of it."""
+    kept = {*one.hidden, *(mask.column.field_id for mask in one.masks)}
     return any(
         not kept.isdisjoint(ids) or any(ids[-1] in schema.by_id[field].ids for field in kept) for ids in used
     )
+
+
+def _not_theirs(one: ClauseEffect, request: Request) -> bool:
+    """Whether the caller may not change a policy."""
+    return not one.clause.standing.changers.has(request.user, request.groups, frozenset())
+
+
+def _from_writer(one: ClauseEffect, other: ClauseEffect) -> bool:
+    """Whether another policy may keep something from who wrote this one."""
+    hides = other.clause
+    return one.clause.standing.may_be_kept_from(hides.standing, hides.parsed.to, hides.parsed.except_)
 
 
 def _outermost(hidden: set[int], schema: Schema) -> frozenset[int]:
