@@ -77,6 +77,12 @@ class Catalog(Protocol):
     def own_places(self) -> tuple[str, ...]:
         """The folders that the catalog keeps for itself, in which and around which nobody may place anything."""
 
+    def own_sources(self) -> tuple[str, ...]:
+        """The other systems that the catalog takes its tables from, each in one spelling whatever the properties say.
+
+        INVARIANT: two catalogs that could answer with one table have a source in common. Nothing is asked to tell them.
+        """
+
     def test(self) -> None:
         """Make sure that the system behind the catalog answers, or raise ConnectionFailed."""
 

@@ -63,6 +63,9 @@ class Native(Kept):
     def own_places(self) -> tuple[str, ...]:
         return (self._governed,)
 
+    def own_sources(self) -> tuple[str, ...]:
+        return ()
+
     def test(self) -> None:
         """Write a file into the warehouse and delete it again."""
         self.storage.probe(f"{self.warehouse}/.headgate-{uuid.uuid4().hex}")

@@ -24,6 +24,7 @@ from headgate.model.errors import (
     Unsupported,
 )
 from headgate.model.objects import ObjectType
+from headgate.model.sources import server_of
 from headgate.store import Store, places
 
 Json = dict[str, Any]
@@ -198,6 +199,10 @@ class RestIceberg:
     def own_places(self) -> tuple[str, ...]:
         """None: copies lie beside their table, so what lies around them lies around the table's own place."""
         return ()
+
+    def own_sources(self) -> tuple[str, ...]:
+        """The server, whichever of its warehouses: under how many names it has one is not known here."""
+        return (server_of(self.properties["uri"]),)
 
     def governed_folder(self, document: Document, object: int) -> str:
         above = normal(document.metadata["location"]).rstrip("/").rpartition("/")[0]

@@ -182,6 +182,14 @@ places = Table(
     sqlite_autoincrement=True,
 )
 
+catalog_sources = Table(
+    "catalog_sources",
+    metadata,
+    Column("catalog", Id, primary_key=True, autoincrement=False),
+    Column("source", Name, primary_key=True, index=True),
+    comment="The other servers that a catalog takes its tables from, for as long as it is there",
+)
+
 outside_tables = Table(
     "outside_tables",
     metadata,

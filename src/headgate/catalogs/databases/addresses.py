@@ -12,6 +12,8 @@ from headgate.catalogs.openings import Openings
 from headgate.model.errors import IllegalArgument
 from headgate.model.objects import clip
 from headgate.model.places import normal
+from headgate.model.sources import server_of
+from headgate.store.metadata.places import canonical
 
 URL_KEY: Final = "jdbc-url"
 _DEFAULT_PORT: Final = 5432
@@ -39,6 +41,13 @@ class DatabaseAddress(msgspec.Struct, frozen=True):
     @property
     def system(self) -> str:
         return "PostgreSQL" if self.host else "SQLite database"
+
+    @property
+    def source(self) -> str:
+        """One spelling of the database, whatever schema of it is meant."""
+        if not self.host:
+            return canonical(normal(self.database))
+        return f"{server_of(f'postgresql://{self.host}:{self.port}')}/{self.database}"
 
     def check(self, openings: Openings) -> None:
         """Refuse a host or a file that the operator has not opened."""

@@ -11,6 +11,7 @@ from headgate.catalogs.outside.claims import Claims
 from headgate.catalogs.outside.pointer_catalog import PointerCatalog
 from headgate.model.errors import IllegalArgument
 from headgate.model.objects import clip
+from headgate.model.sources import server_of
 from headgate.store import Store
 
 BOTH: Final = "both"
@@ -51,7 +52,8 @@ def glue_catalog(
     pointers = GluePointers(GlueClient(settings, name), shown)
     claims = Claims(store, f"glue {settings.address} {settings.catalog_id or settings.role or ''}", warehouse)
     known = storage_properties(properties, own_keys=kind == BOTH)
-    iceberg = PointerCatalog(pointers, claims, folder, known, openings)
+    # Whose account it is may be known to AWS alone, so all accounts of a region are one source.
+    iceberg = PointerCatalog(pointers, claims, folder, known, openings, server_of(settings.address))
     return iceberg if kind == ICEBERG else MetastoreCatalog(pointers, iceberg, shown, default)
 
 

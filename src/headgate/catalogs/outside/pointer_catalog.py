@@ -55,8 +55,11 @@ class PointerCatalog:
         folder: str,
         properties: dict[str, str],
         openings: Openings,
+        server: str,
     ) -> None:
         self.system = system
+        self.server = server
+        """Where the other system is, in one spelling."""
         self.claims = claims
         self.source = claims.source
         self.folder = folder
@@ -72,6 +75,9 @@ class PointerCatalog:
 
     def close(self) -> None:
         self.system.close()
+
+    def own_sources(self) -> tuple[str, ...]:
+        return (self.server,)
 
     def own_places(self) -> tuple[str, ...]:
         """None: copies lie beside their table, so what lies around them lies around the table's own place."""

@@ -1,12 +1,13 @@
 """Catalogs: declared, tested, enabled, altered and dropped."""
 
+from collections.abc import Iterable
 from typing import Final
 
 from headgate.catalogs.interface import Catalog
 from headgate.catalogs.registry import CatalogDefinition, Registry, new_folder
 from headgate.decide import Authority, Node, Op, visible
 from headgate.decide.verdict import allowed
-from headgate.model.errors import AlreadyExists, IllegalArgument
+from headgate.model.errors import AlreadyExists, Forbidden, IllegalArgument
 from headgate.model.objects import CatalogType, ObjectRef, ObjectType, checked_container_name, clip
 from headgate.model.properties import check_read
 from headgate.model.records import ObjectRecord
@@ -21,6 +22,7 @@ from headgate.steward.permits import Permit
 from headgate.steward.reads.modes import check_mode, tells_more
 from headgate.steward.updates import Updates
 from headgate.store import objects, places
+from headgate.store.metadata import sources
 from headgate.vending import StorageSettings
 from headgate.vending.providers import PROPERTY, check_providers
 
@@ -67,6 +69,7 @@ class Catalogs(Containers):
             )
             # INVARIANT: they stay the catalog's when it is dropped, as what it kept there may outlive it.
             places.claim(tx, made.id, adapter.own_places())
+            self._check_shared(permit, sources.claim(tx, made.id, adapter.own_sources()))
             return made
 
     @act(Op.TEST_CONNECTION)
@@ -80,7 +83,9 @@ class Catalogs(Containers):
         self, permit: Permit, name: str, type: CatalogType, provider: str | None, properties: dict[str, str]
     ) -> CatalogDefinition:
         """A catalog that could be made, checked as if it were."""
-        body, _ = self._checked(permit, name, type, provider, properties)
+        body, adapter = self._checked(permit, name, type, provider, properties)
+        with self.kernel.store.read() as read:
+            self._check_shared(permit, sources.holders(read, adapter.own_sources()))
         if permit.authority.child(permit.node.id, ObjectType.CATALOG, name) is not None:
             raise AlreadyExists(f"catalog '{clip(name)}' already exists", about=ObjectType.CATALOG)
         return CatalogDefinition(body["folder"], type, body["provider"], properties, name)
@@ -109,7 +114,8 @@ class Catalogs(Containers):
                 self.kernel.demand(self.kernel.authority(), permit.identity, Op.DROP_CATALOG, permit.ref)
             if properties is not None:
                 self.registry.check(_definition(before, properties))
-                self._open(before, properties)
+                claimed = sources.claim(tx, before.id, self._open(before, properties).own_sources())
+                self._check_shared(permit, claimed)
                 self._check_storage(catalog_type(before), properties, before.properties)
             objects.alter(tx, before, name=updates.name, comment=updates.comment, properties=properties)
             return objects.present(tx, before.id)
@@ -169,6 +175,22 @@ class Catalogs(Containers):
         """Whether the caller owns the metalake: who may change what restricts them may choose how it is enforced."""
         lake = ObjectRef(permit.ref.metalake, ObjectType.METALAKE)
         return examine(self.kernel.authority(), permit.identity, Op.ALTER_METALAKE, lake).allowed
+
+    def _check_shared(self, permit: Permit, holders: Iterable[int]) -> None:
+        """Refuse a source that these catalogs have, in the same words whichever they are.
+
+        INVARIANT: a source belongs to the first catalog that names it, for as long as that is there. Only owners of its
+        metalake, who may change every policy, declare another over it: nobody else reads past the policies of the first.
+        """
+        authority = self.kernel.authority()
+        for id in holders:
+            lake = authority.ref(authority.objects[authority.objects[id].metalake])
+            if not examine(authority, permit.identity, Op.ALTER_METALAKE, lake).allowed:
+                raise Forbidden(
+                    "the server that the catalog names is taken by another catalog",
+                    hint="ask the owner of the metalake to declare this one and give it to you",
+                    about=ObjectType.CATALOG,
+                )
 
     def _checked(
         self, permit: Permit, name: str, type: CatalogType, provider: str | None, properties: dict[str, str]

@@ -186,6 +186,11 @@ class Documents:
         for commit in commits:
             if commit.name is None:
                 self._keeps_history(commit)
+        if adapter.outside:
+            # The other server keeps the commit whatever becomes of our transaction.
+            for commit in commits:
+                if commit.name is None:
+                    self.kernel.wrote(commit.permit)
         changes = [(commit.place, commit.requirements, commit.updates) for commit in commits]
         if len(changes) > 1 and commits_together(adapter):
             return adapter.commit_together(changes)
