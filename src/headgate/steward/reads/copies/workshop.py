@@ -128,7 +128,9 @@ class Workshop:
         except HeadgateError as error:
             probes.answer(self.kernel.store, probe.id, f"at the worker, {error}")
             return None
-        return ProbeOrder(probe.id, adapter.storage, f"{base}/{GOVERNED}-probe-{probe.id}")
+        # Beside the copies of all catalogs: PyArrow marks the folder above one that it deletes, and marks are not to gather.
+        above = base.partition(f"/{GOVERNED}/")[0]
+        return ProbeOrder(probe.id, adapter.storage, f"{above}/{GOVERNED}/probe-{probe.id}")
 
     def probed(self, order: ProbeOrder, outcome: str) -> None:
         """Say how it went: nothing if it went well."""
