@@ -24,8 +24,8 @@ from headgate.model.errors import (
     Unsupported,
 )
 from headgate.model.objects import ObjectType
-from headgate.model.sources import server_of
 from headgate.store import Store, places
+from headgate.store.metadata.sources import server_of
 
 Json = dict[str, Any]
 

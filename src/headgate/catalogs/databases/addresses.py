@@ -12,8 +12,8 @@ from headgate.catalogs.openings import Openings
 from headgate.model.errors import IllegalArgument
 from headgate.model.objects import clip
 from headgate.model.places import normal
-from headgate.model.sources import server_of
 from headgate.store.metadata.places import canonical
+from headgate.store.metadata.sources import server_of
 
 URL_KEY: Final = "jdbc-url"
 _DEFAULT_PORT: Final = 5432

@@ -11,8 +11,8 @@ from headgate.catalogs.outside.claims import Claims
 from headgate.catalogs.outside.pointer_catalog import PointerCatalog
 from headgate.model.errors import IllegalArgument
 from headgate.model.objects import clip
-from headgate.model.sources import server_of
 from headgate.store import Store
+from headgate.store.metadata.sources import server_of
 
 BOTH: Final = "both"
 
