@@ -66,3 +66,11 @@ def test_what_is_hidden_by_name(api: Api, steward: Steward, waits: str) -> None:
     if "when" in waits:
         scoped(api)
     assert hidden(steward) == {"number", "SSN"}
+
+
+@pytest.mark.parametrize("name", ["ssn", "SSN", "Ssn"])
+def test_a_policy_reaches_the_column_whatever_the_letters(api: Api, steward: Steward, name: str) -> None:
+    applied(api, f"policy: p\non: lake.cat.s\nto: [everyone]\nexcept: [user:admin]\nhide: [{name}, Salary]\n")
+    assert hidden(steward) == {"ssn"}
+    done(api("admin", "PUT", TABLE, {"updates": [add("SALARY")]}))
+    assert hidden(steward) == {"ssn", "SALARY"}

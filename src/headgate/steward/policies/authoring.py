@@ -1,7 +1,7 @@
 """Policies of Headgate's own: read, checked against the tables they are on, and written all together or not at all."""
 
 import datetime as dt
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from typing import Any, Final
@@ -12,15 +12,12 @@ from headgate.decide import Authority, Node, Op, allowed
 from headgate.decide.changes.widening import Side, probes
 from headgate.decide.lint import RULES
 from headgate.decide.operations import LOADS
-from headgate.decide.policies.clauses import Clause, known_tags, rules_of
-from headgate.decide.policies.lens import Lens, binding, decide, doubtful
-from headgate.decide.policies.people import person, request_of
+from headgate.decide.policies.clauses import known_tags, rules_of
+from headgate.decide.policies.people import person
 from headgate.decide.policies.rules import ready
-from headgate.decide.policies.shape import Shape
 from headgate.decide.policies.standing import doubts
 from headgate.language.bind import resolve
 from headgate.language.errors import LanguageError
-from headgate.language.masks.mask import ColumnMask
 from headgate.language.policies.content import Content, content_of, trusted
 from headgate.language.policies.content import read as read_content
 from headgate.language.policies.documents import load_all
@@ -30,15 +27,24 @@ from headgate.model.changes import Change as Journaled
 from headgate.model.changes import LabelSet, ObjectPut, OwnerSet, PolicySet
 from headgate.model.errors import AlreadyExists, Forbidden, HeadgateError, IllegalArgument, NotFound
 from headgate.model.objects import ObjectRef, ObjectType, checked_name, clip
-from headgate.model.principals import Identity, PrincipalKind
+from headgate.model.principals import Identity
 from headgate.model.privileges import Privilege
 from headgate.model.records import ObjectRecord
 from headgate.steward.acts import act
-from headgate.steward.findings import Refused, Widens, as_known, examine
+from headgate.steward.findings import Refused, as_known, examine
 from headgate.steward.kernel import Kernel
 from headgate.steward.metadata.shapes import Shapes, tables_below
 from headgate.steward.ownership import created
 from headgate.steward.permits import Permit
+from headgate.steward.policies.checks import (
+    check_people,
+    check_words,
+    problem_of,
+    seen_by_author,
+    unlifted,
+    unseen,
+    wrong_policy,
+)
 from headgate.steward.policies.edits import Comparison, Edit, PolicyFiles, Stored
 from headgate.steward.policies.mask_keys import take
 from headgate.store import Write, labels, objects
@@ -92,7 +98,7 @@ class Authoring:
     def read_on(self, metalake: Node, policy: Policy) -> None:
         """Refuse a policy that is for another metalake, or accepts what no rule finds."""
         if policy.on[:1] != (metalake.name,):
-            raise _wrong(
+            raise wrong_policy(
                 policy,
                 f"is on '{clip(written(policy.on))}', not in '{metalake.name}'",
                 "begin on: with the metalake",
@@ -100,7 +106,7 @@ class Authoring:
         for rule, _ in policy.accept:
             if rule not in RULES:
                 near = get_close_matches(rule, RULES, n=1)
-                raise _wrong(
+                raise wrong_policy(
                     policy,
                     f"accepts findings of '{clip(rule)}', which is no lint rule",
                     f"did you mean {near[0]}?" if near else f"use one of {', '.join(sorted(RULES))}",
@@ -210,8 +216,8 @@ class Authoring:
         for number, edit in enumerate(enabled, 1):
             if edit.after is None:
                 continue
-            _check_words(edit.after, known_tags(authority, metalake.id), attributes)
-            _check_people(authority, metalake, edit.after)
+            check_words(edit.after, known_tags(authority, metalake.id), attributes)
+            check_people(authority, metalake, edit.after)
             target = self.target(authority, edit.after)
             for table in tables_below(supposed, target):
                 self._check_seen(authority, supposed, table, edit.id or -number, identity)
@@ -232,7 +238,7 @@ class Authoring:
         mine = [clause for clause in clauses if clause.id == id]
         if shape is None or not mine:
             return
-        lens = _of_author(authority, identity, table, shape)
+        lens = seen_by_author(authority, identity, table, shape)
         hidden = frozenset(shape.schema.by_id) if lens is None else lens.hidden
         if hidden and any(clause.uses_any_of(hidden) for clause in mine):
             seen = allowed(supposed, supposed.caller(identity, table.metalake), Op.LOAD_TABLE, table)
@@ -244,7 +250,7 @@ class Authoring:
         INVARIANT: only columns that its author sees are named to them; whom others deny the table is told of none.
         """
         shape = self.shapes.of(authority, table)
-        lens = None if shape is None else _of_author(authority, identity, table, shape)
+        lens = None if shape is None else seen_by_author(authority, identity, table, shape)
         if shape is None or lens is None:
             return
         seen = lens.shown(shape.schema)
@@ -253,7 +259,7 @@ class Authoring:
                 try:
                     resolve(path, seen, {})
                 except LanguageError as error:
-                    raise _wrong(policy, error.message, error.fix) from None
+                    raise wrong_policy(policy, error.message, error.fix) from None
 
     def _check_table(
         self,
@@ -272,11 +278,11 @@ class Authoring:
         for clause in clauses:
             problem = problem_of(clause) if clause.id == id else None
             if problem is not None and shape is not None:
-                lens = _of_author(authority, identity, table, shape) if known else None
+                lens = seen_by_author(authority, identity, table, shape) if known else None
                 if lens is None or not lens.whole:
                     # What is wrong may tell names and types of columns that its author does not see.
                     problem = "you see only a part of its columns, or none; ask somebody who sees all of them"
-                raise _wrong(policy, f"cannot be evaluated on {where}", problem)
+                raise wrong_policy(policy, f"cannot be evaluated on {where}", problem)
         for upper, lower in unlifted(clauses):
             if id in (upper.id, lower.id):
                 other = lower if upper.id == id else upper
@@ -502,27 +508,6 @@ class Authoring:
         objects.drop(tx, record.id)
 
 
-def _of_author(authority: Authority, identity: Identity, table: Node, shape: Shape) -> Lens | None:
-    """What the author of a policy sees of a table, but for the policies that they may change themselves."""
-    caller = authority.caller(identity, table.metalake)
-    rules, who, now = rules_of(authority, table, shape), person(authority, caller), dt.datetime.now(dt.UTC)
-    bits = binding(rules, who, identity.purpose, now)
-    for number, clause in enumerate(rules.clauses):
-        if allowed(authority, caller, Op.ALTER_POLICY, authority.objects[clause.id]):
-            bits &= ~(1 << number)
-    return decide(rules, bits, request_of(who, identity, now), doubtful(rules, who)).lens
-
-
-def unseen(authority: Authority, table: Node, *, named: bool) -> Widens:
-    """The refusal of a policy that uses what its author does not see; the table is named to those who may load it."""
-    name = f"table '{clip(authority.ref(table).full_name)}'" if named else "a table below what it is on"
-    return Widens(
-        f"the policy uses a column of {name} that you do not see as it is",
-        hint="use only columns that no policy hides from you or masks",
-        about=ObjectType.POLICY,
-    )
-
-
 def on_of(authority: Authority, policy: int) -> Node | None:
     """The object that a policy is on, or None if that is gone."""
     places = authority.kept("places", lambda: _places(authority))
@@ -554,42 +539,6 @@ def written(on: tuple[str, ...]) -> str:
     return ".".join(part(name) for name in on)
 
 
-def unlifted(clauses: Sequence[Clause]) -> Iterator[tuple[Clause, Clause]]:
-    """Pairs of policies whose masks meet on a column for somebody, of which the first may not overrule the second."""
-    masks = [(clause, found) for clause in clauses if (found := _masks(clause))]
-    for upper, above in masks:
-        for lower, below in masks:
-            if upper.parsed.policy.priority <= lower.parsed.policy.priority or _apart(upper, lower):
-                continue
-            meet = any(a.text != b.text and a.column.field_id in b.column.ids for a in above for b in below)
-            if meet and not upper.standing.lifts(lower.standing):
-                yield upper, lower
-
-
-def _masks(clause: Clause) -> tuple[ColumnMask, ...]:
-    every = tuple((alias, tuple(id for id, _ in columns)) for alias, columns in clause.aliases)
-    return () if clause.problem is not None else clause.bound(every).masks
-
-
-def _apart(one: Clause, other: Clause) -> bool:
-    """Whether two policies can never bind the same person: by name, or because the one is excepted from the other."""
-    to, others = one.parsed.to, other.parsed.to
-    for mine, theirs in ((to, other.parsed.except_), (others, one.parsed.except_)):
-        within = mine.users <= theirs.users and mine.groups <= theirs.groups and not mine.roles
-        if within and not mine.everyone and (mine.users or mine.groups):
-            return True
-    named = to.everyone or others.everyone or to.groups or others.groups or to.roles or others.roles
-    return not named and to.users.isdisjoint(others.users)
-
-
-def problem_of(clause: Clause) -> str | None:
-    """Why a clause cannot be evaluated on its table, whoever asks."""
-    if clause.problem is not None:
-        return clause.problem
-    every = tuple((alias, tuple(id for id, _ in columns)) for alias, columns in clause.aliases)
-    return clause.bound(every).problem
-
-
 def _named(record: ObjectRecord, on: tuple[str, ...]) -> Policy:
     content: Content = record.body["content"]
     policy = trusted(content, record.name, on)
@@ -601,42 +550,6 @@ def _enabled(policy: Policy) -> Policy:
 
 
 def _no_target(policy: Policy) -> IllegalArgument:
-    return _wrong(
+    return wrong_policy(
         policy, f"is on {'.'.join(policy.on)}, which does not exist", "name an object that is there"
     )
-
-
-def _check_words(policy: Policy, tags: frozenset[str], attributes: set[str]) -> None:
-    """Refuse tags that are not defined and attributes that nobody has."""
-    for fact in sorted(ready(policy).facts, key=lambda fact: (fact.kind, fact.key)):
-        if fact.kind == "tag" and fact.key not in tags:
-            raise _wrong(
-                policy, f"asks for tag '{clip(fact.key)}', which does not exist", "create the tag first"
-            )
-        if fact.kind == "attribute" and fact.key not in attributes:
-            raise _wrong(
-                policy, f"asks for principal.{clip(fact.key)}, which nobody has", "set it for a user first"
-            )
-
-
-def _check_people(authority: Authority, metalake: Node, policy: Policy) -> None:
-    """Refuse users, groups and roles that the metalake does not have: nobody could say whom the policy is for."""
-    read = ready(policy)
-    members = frozenset(fact.key for fact in read.facts if fact.kind == "member")
-    for kind, names in (
-        (PrincipalKind.USER, read.to.users | read.except_.users),
-        (PrincipalKind.GROUP, read.to.groups | read.except_.groups | members),
-    ):
-        for name in sorted(names):
-            if authority.member(metalake.id, kind, name) is None:
-                raise _wrong(
-                    policy, f"names {kind} '{clip(name)}', which does not exist", f"add the {kind} first"
-                )
-    for name in sorted(read.to.roles | read.except_.roles):
-        if authority.child(metalake.id, ObjectType.ROLE, name) is None:
-            raise _wrong(policy, f"names role '{clip(name)}', which does not exist", "create the role first")
-
-
-def _wrong(policy: Policy, what: str, next: str) -> IllegalArgument:
-    where = f"{policy.file}:{policy.at.line}: " if policy.file else ""
-    return IllegalArgument(f"{where}policy '{clip(policy.name)}' {what}", hint=next)

@@ -18,7 +18,7 @@ from headgate.model.objects import ObjectType, clip
 from headgate.model.principals import Identity
 from headgate.steward.findings import Widens
 from headgate.steward.metadata.shapes import Shapes, tables_below
-from headgate.steward.policies.authoring import unseen
+from headgate.steward.policies.checks import unseen
 from headgate.steward.policies.touched import Touched
 
 
