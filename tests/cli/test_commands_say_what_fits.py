@@ -116,7 +116,8 @@ def test_every_command_and_option_that_a_hint_names_is_there() -> None:
     whole = typer.main.get_command(app)
     wrong = []
     count = 0
-    options = set(_options(whole)) | {"--dev"}
+    # `--packages` is an option of the script that starts a Spark Connect server.
+    options = set(_options(whole)) | {"--dev", "--packages"}
     for where, text in hints():
         for words in re.findall(r"headgate ((?:[a-z][a-z-]*\b ?)+)", text):
             count += 1
@@ -221,7 +222,12 @@ def test_without_spark_it_is_said_how_to_install_it(tmp_path: Path) -> None:
         (("worker", "--home", str(tmp_path)), "from headgate.cli import main; main()"),
         ((), "from headgate.pipelines.session import *; open_session(SparkSettings())"),
         ((), "from headgate.pipelines.session import *; open_session(SparkSettings(remote='sc://h'))"),
-        ((), "from headgate.cli.operations.spark import open_spark; open_spark('local[1]', None)"),
+        (
+            (),
+            "from headgate.cli.operations.spark import open_spark\n"
+            "from headgate.pipelines.needs import NO_TABLES\n"
+            "open_spark('local[1]', None, work=NO_TABLES)",
+        ),
     ):
         ran = subprocess.run(
             [COMMAND[0], "-c", without + code, *words],
