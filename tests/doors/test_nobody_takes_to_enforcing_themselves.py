@@ -69,7 +69,7 @@ def test_no_mode_is_without_its_rank() -> None:
     named = {
         name for line in lines for name in re.findall(r"""["'](headgate\.[a-z]+(?:-[a-z]+)*)["']""", line)
     }
-    others = {"headgate.toml", "headgate.places", "headgate.worker"}
+    others = {"headgate.broken", "headgate.toml", "headgate.places", "headgate.worker"}
     assert named - others == {mode.property for mode in MODES} | {TRUSTED}
 
 
