@@ -30,8 +30,8 @@ from headgate.model.errors import (
 from headgate.model.objects import ObjectType
 from headgate.model.past import NOTHING_BEFORE, Past
 from headgate.model.places import overlap
-from headgate.model.sources import server_of
 from headgate.store import Store, Write, dropped, outside_tables, places
+from headgate.store.metadata.sources import server_of
 
 Json = dict[str, Any]
 

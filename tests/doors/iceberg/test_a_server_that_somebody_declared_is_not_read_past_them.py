@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from headgate.catalogs.openings import Openings
-from headgate.model.sources import server_of
+from headgate.store.metadata.sources import server_of
 from tests.catalogs.any_rest import AnyRest, any_rest
 from tests.conftest import Api
 from tests.doors.governed import applied

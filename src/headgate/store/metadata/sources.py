@@ -1,6 +1,9 @@
-"""Which catalogs take their tables from which other servers."""
+"""Which catalogs take their tables from which other servers, each in one spelling."""
 
+import ipaddress
 from collections.abc import Iterable
+from typing import Final
+from urllib.parse import urlsplit
 
 from sqlalchemy import delete, insert, select
 
@@ -8,6 +11,28 @@ from headgate.store import tables as t
 from headgate.store.database import Read, Write
 
 _s = t.catalog_sources.c
+_USUAL: Final = (None, 80, 443)
+
+
+def server_of(url: str) -> str:
+    """The server behind an address: its host, and its port unless it is a usual one.
+
+    The scheme and the path do not count: a server that answers under one answers under others too, and what it takes for
+    the same path is not known here.
+    """
+    parts = urlsplit(url)
+    host = (parts.hostname or "").rstrip(".")
+    try:
+        port = parts.port
+    except ValueError:
+        # No address that is asked: catalogs with such a port are refused.
+        return parts.netloc.lower()
+    try:
+        address = ipaddress.ip_address(host)
+        host = f"[{address}]" if address.version == 6 else str(address)
+    except ValueError:
+        pass
+    return host if port in _USUAL else f"{host}:{port}"
 
 
 def holders(read: Read, sources: Iterable[str]) -> list[int]:

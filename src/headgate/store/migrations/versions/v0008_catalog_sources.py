@@ -4,7 +4,7 @@ import msgspec
 import sqlalchemy as sa
 from alembic import op
 
-from headgate.model.sources import server_of
+from headgate.store.metadata.sources import server_of
 
 revision = "0008"
 down_revision = "0007"
