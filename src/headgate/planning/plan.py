@@ -57,8 +57,8 @@ METADATA_COLUMNS = frozenset(
 """Columns that every table has and no schema names; engines select them, the files need not."""
 
 
-_TOLD: Final = ("size", "records", "snapshot", "sequence", "partition")
-"""Columns of a segment that a `PlannedFile` tells, in its order."""
+_FILE_COLUMNS: Final = ("size", "records", "snapshot", "sequence", "partition")
+"""The columns of a segment that a `PlannedFile` has, in its order."""
 
 
 @dataclass(frozen=True)
@@ -148,7 +148,7 @@ class Plan:
             rows, segment = pick.rows[low:high], pick.segment
             applying = self.deletes.applying_to(segment, pick.spec, rows)
             paths = segment.paths(rows).to_pylist()
-            columns = (segment.column(name)[rows].tolist() for name in _TOLD)
+            columns = (segment.column(name)[rows].tolist() for name in _FILE_COLUMNS)
             # By the column: to look up each file's values one by one takes ten times as long.
             for place, (path, size, records, snapshot, sequence, partition) in enumerate(
                 zip(paths, *columns, strict=True)
