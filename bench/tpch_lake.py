@@ -14,7 +14,7 @@ from typing import Any, Final
 from tests.real.iceberg_lake import IcebergLake, iceberg_lake
 
 from bench.materialise import lineitem_like
-from headgate.pipelines.session import RUNTIME, SQLITE
+from headgate.pipelines.needs import RUNTIME, SQLITE
 
 API: Final = "/api/metalakes/lake"
 PARTITIONED: Final = {

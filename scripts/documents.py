@@ -1,4 +1,4 @@
-"""Checks the documents: every link resolves, every file, test and `headgate` command that is named exists, decisions are
+"""Checks the documents: every page is in the overview and every command on its page, every link resolves, every file, test and `headgate` command that is named exists, decisions are
 numbered without gaps, the glossary has each word once and in order, and the tables that are written from the code are up to
 date. ``scripts/documents.py --write`` writes those tables anew."""
 
@@ -10,7 +10,10 @@ from pathlib import Path
 
 import typer.main
 
+from headgate.catalogs.page import property_table
 from headgate.cli.app import app
+from headgate.cli.page import command_table, exit_table
+from headgate.engines.config.page import examples, ways_table
 from headgate.language.masks.page import mask_table
 from headgate.settings.page import setting_table
 
@@ -23,7 +26,42 @@ FILE = re.compile(rf"(?<![\w/.])((?:{ROOMS})/[\w/]+\.py)")
 """A file of a room, as pages name it: below src/headgate."""
 WORD = re.compile(r"^\| ([^|]+?) \| .+ \| `([\w/]+)` \|$", re.MULTILINE)
 OPTION = re.compile(r"(?<!\S)--[a-z-]+")
-WRITTEN: dict[str, Callable[[], str]] = {"masks": mask_table, "settings": setting_table}
+TITLE = re.compile(r"# (.+)\n(?:<!-- says: (.+) -->\n)?")
+"""How a page begins: its title, and what the overview says of it."""
+LISTED = re.compile(r"^\| \[[^\]]*\]\(([^)]+)\) \|", re.MULTILINE)
+
+
+def page_table(root: Path = ROOT) -> str:
+    """One line per page, with its title and what it says. The order is that of the overview; a new page comes last."""
+    docs = root / "docs"
+    before = (docs / "README.md").read_text().partition("<!-- /pages -->")[0]
+    listed = [name for name in LISTED.findall(before) if (docs / name).is_file()]
+    every = [page.relative_to(docs).as_posix() for page in sorted(docs.glob("**/*.md"))]
+    own = [name for name in every if name != "README.md" and not name.startswith("decisions/")]
+    lines = ["| page | says |", "|---|---|"]
+    for name in dict.fromkeys([*listed, *own]):
+        begin = TITLE.match((docs / name).read_text())
+        title, says = (begin[1], begin[2]) if begin else (name, None)
+        lines.append(f"| [{title}]({name}) | {says or ''} |")
+    return "\n".join(lines) + "\n"
+
+
+def unsaid(text: str) -> Iterator[str]:
+    """The pages of which the overview says nothing."""
+    for name in re.findall(r"^\| \[[^\]]*\]\(([^)]+)\) \|  \|$", text, re.MULTILINE):
+        yield f"docs/{name} does not begin with its title and <!-- says: … -->, for the overview"
+
+
+WRITTEN: dict[str, Callable[[], str]] = {
+    "commands": command_table,
+    "exit-codes": exit_table,
+    "masks": mask_table,
+    "pages": page_table,
+    "properties": property_table,
+    "settings": setting_table,
+    "engine ways": ways_table,
+    "engine settings": examples,
+}
 """The tables that are written from the code, by the name that their markers have on a page."""
 
 
@@ -38,6 +76,7 @@ def main() -> None:
         for what in (*links(page), *tests(page), *files(page), *commands(page), *tables(page))
     ]
     wrong += [*glossary((ROOT / "docs/glossary.md").read_text()), *decisions(ROOT / "docs")]
+    wrong += unsaid((ROOT / "docs/README.md").read_text())
     here = "".join(page.read_text() for page in pages)
     wrong += [f"no page has the table '{name}'" for name in WRITTEN if f"<!-- {name} -->" not in here]
     print("\n".join(wrong) or "the documents are true to the files and commands")

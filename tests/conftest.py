@@ -12,6 +12,7 @@ from hypothesis import settings
 
 from headgate.catalogs.openings import Openings
 from headgate.doors.authentication import Authentication, SimpleScheme
+from headgate.doors.authentication.schemes import Scheme
 from headgate.doors.gravitino import GravitinoDoor
 from headgate.doors.headgate import HeadgateDoor
 from headgate.doors.iceberg import IcebergDoor
@@ -20,7 +21,7 @@ from headgate.doors.server import Server
 from headgate.steward import Steward
 from headgate.store import Store, database
 from tests import spark_upkeep
-from tests.environments import duckdb_python, gravitino_python, s3fs_python
+from tests.environments import clickhouse_python, duckdb_python, gravitino_python, s3fs_python
 from tests.hive.server import hive_metastore, hive_metastore_four
 from tests.mariadb import mariadb_server
 from tests.minio import minio
@@ -33,6 +34,7 @@ from tests.postgres import postgres_server, postgres_url, store_url
 # INVARIANT: shared servers are imported here and nowhere else. To pytest, an imported fixture is one more fixture:
 # every module that imported a server would have one of its own until the end of the run.
 __all__ = [
+    "clickhouse_python",
     "duckdb_python",
     "gravitino_python",
     "hive_metastore",
@@ -156,6 +158,8 @@ def steward(store: Store, tmp_path: Path, openings: Openings) -> Iterator[Stewar
         warehouse=str(tmp_path / "warehouse"),
         openings=openings,
     )
+    # Nobody works here unless a test does.
+    steward.probing.taking = 0.0
     yield steward
     steward.close()
 
@@ -164,21 +168,23 @@ Api = Callable[..., httpx.Response]
 
 
 @contextmanager
-def in_process(steward: Steward) -> Iterator[Api]:
+def in_process(steward: Steward, scheme: Scheme | None = None) -> Iterator[Api]:
     """`call("ann", "POST", "/api/metalakes", {...})` through the real server, in process."""
     import anyio.from_thread
 
     server = Server(
         steward,
-        Authentication([SimpleScheme()]),
+        Authentication([scheme or SimpleScheme()]),
         with_document([GravitinoDoor(), IcebergDoor(), HeadgateDoor()]),
     )
     transport = httpx.ASGITransport(app=server, client=("127.0.0.1", 1))
     with anyio.from_thread.start_blocking_portal() as portal:
         client = httpx.AsyncClient(transport=transport, base_url="http://headgate")
 
-        def call(user: str | None, method: str, path: str, json: Any = None, **more: Any) -> httpx.Response:
-            auth = (user, "x") if user else None
+        def call(
+            user: str | None, method: str, path: str, json: Any = None, *, password: str = "x", **more: Any
+        ) -> httpx.Response:
+            auth = (user, password) if user else None
             return portal.call(lambda: client.request(method, path, json=json, auth=auth, **more))
 
         yield call

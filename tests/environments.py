@@ -33,9 +33,13 @@ DUCKDB: Final = _environment(
     f"duckdb=={_DUCKDB}",
     *(f"duckdb-extension-{extension}=={_DUCKDB}" for extension in ("iceberg", "avro", "httpfs")),
 )
+CLICKHOUSE: Final = _environment("ClickHouse", "clickhouse-client", "chdb==4.4.0")
 S3FS: Final = _environment("pyiceberg with s3fs", "pyiceberg-s3fs", "pyiceberg[s3fs,pyarrow]==0.12.0")
+FRAMES: Final = _environment(
+    "polars and daft", "data-frames", "polars==2.1.0", "daft==0.7.26", "pyiceberg[pyarrow]==0.12.0"
+)
 
-PEERS: Final = (GRAVITINO, DUCKDB, S3FS)
+PEERS: Final = (GRAVITINO, DUCKDB, S3FS, CLICKHOUSE, FRAMES)
 
 
 def python_of(peer: Peer) -> Path:
@@ -60,3 +64,8 @@ def duckdb_python() -> Path:
 @pytest.fixture(scope="session")
 def s3fs_python() -> Path:
     return python_of(S3FS)
+
+
+@pytest.fixture(scope="session")
+def clickhouse_python() -> Path:
+    return python_of(CLICKHOUSE)

@@ -25,11 +25,11 @@ class People:
         metalake = self._id(ObjectRef(self.metalake, ObjectType.METALAKE))
         on = self._id(ObjectRef.parse(self.metalake, ObjectType.parse(type), name))
         condition = Condition.DENY if deny else Condition.ALLOW
-        masks = PrivilegeBits.of(Grant(Privilege.parse(word), condition) for word in privileges.split())
+        bits = PrivilegeBits.of(Grant(Privilege.parse(word), condition) for word in privileges.split())
         with self.steward.kernel.store.write("test", "grant") as tx:
             name = f"role-{user}-{on}-{privileges}-{condition}"
             role = objects.create(tx, metalake, metalake, ObjectType.ROLE, name)
-            access.set_grants(tx, role, on, masks)
+            access.set_grants(tx, role, on, bits)
             access.hold_role(tx, role, member, True)
 
     def _id(self, ref: ObjectRef) -> int:

@@ -47,3 +47,34 @@ def test_a_gap_in_the_decisions_is_named(documents: ModuleType, tmp_path: Path) 
         "docs/decisions/0003-third.md: the title does not begin with its number",
         "docs/README.md does not list 0003-third.md",
     ]
+
+
+def test_the_overview_lists_every_page_in_its_order_and_new_ones_last(
+    documents: ModuleType, tmp_path: Path
+) -> None:
+    docs = tmp_path / "docs"
+    (docs / "sync").mkdir(parents=True)
+    (docs / "decisions").mkdir()
+    (docs / "decisions/0001-first.md").write_text("# 0001 · First\n")
+    (docs / "b.md").write_text("# Bee\n<!-- says: of bees -->\n")
+    (docs / "a.md").write_text("# Ay\nWords.\n")
+    (docs / "sync/README.md").write_text("# Sync\n<!-- says: of sync -->\n")
+    (docs / "README.md").write_text(
+        "<!-- pages -->\n| [x](gone.md) | |\n| [x](b.md) | |\n<!-- /pages -->\n| [y](a.md) | |\n"
+    )
+    table = documents.page_table(tmp_path)
+    assert table.splitlines()[2:] == [
+        "| [Bee](b.md) | of bees |",
+        "| [Ay](a.md) |  |",
+        "| [Sync](sync/README.md) | of sync |",
+    ]
+    assert [line.split()[0] for line in documents.unsaid(table)] == ["docs/a.md"]
+
+
+def test_every_command_is_on_its_page(documents: ModuleType) -> None:
+    text = (SCRIPT.parent.parent / "docs/commands.md").read_text()
+    assert documents.rendered(text) == text
+    lines = [line for line in text.splitlines() if line.startswith("| `headgate ")]
+    assert len(lines) > 80
+    without = text.replace(lines[7] + "\n", "")
+    assert documents.rendered(without) == text, "one that is missing is noticed"

@@ -6,6 +6,7 @@ import pytest
 
 from headgate.model.errors import IllegalArgument
 from headgate.settings.server import HANDOVER, Settings, load
+from headgate.settings.setting import SETTINGS
 
 FULL = """
 port = 1001
@@ -63,6 +64,23 @@ def test_a_file_that_is_not_understood_is_refused(tmp_path: Path, text: str) -> 
     (tmp_path / "headgate.toml").write_text(text)
     with pytest.raises(IllegalArgument):
         load({"home": str(tmp_path)}, {})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "authorization = false",
+        "[authorization]\nenable = false",
+        "[gravitino.authorization]\nenable = false",
+        '"gravitino.authorization.enable" = false',
+    ],
+)
+def test_nothing_turns_authorisation_off(tmp_path: Path, text: str) -> None:
+    (tmp_path / "headgate.toml").write_text(text)
+    with pytest.raises(IllegalArgument):
+        load({"home": str(tmp_path)}, {})
+    names = [name for s in SETTINGS for name in (s.name, s.flag, s.variable, s.key) if name]
+    assert not [name for name in names if "auth" in name.lower()]
 
 
 def test_a_file_that_was_asked_for_must_be_there(tmp_path: Path) -> None:

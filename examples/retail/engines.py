@@ -9,7 +9,7 @@ import msgspec
 from pyiceberg.catalog.rest import RestCatalog
 
 from examples.retail.lakehouse import WAREHOUSE
-from headgate.pipelines.session import RUNTIME
+from headgate.pipelines.needs import RUNTIME
 
 Rows = list[dict[str, Any]]
 

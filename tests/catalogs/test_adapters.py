@@ -1,23 +1,51 @@
-"""The shared suite over every adapter."""
+"""The shared suite over every adapter that needs no other server but a database."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from headgate.catalogs.native import Native
 from headgate.store import Store
+from tests.catalogs import glue_server, jdbc
 from tests.catalogs.suite import CatalogSuite, Opened
 from tests.openings import opened as allowed
 
+GLUE = ("glue-iceberg", "glue-both")
+JDBC = ("jdbc-sqlite", "jdbc-sqlite-v0", "jdbc-postgresql", "jdbc-postgresql-v0")
 
-@pytest.fixture(params=["native"])
-def opened(request: pytest.FixtureRequest, store: Store, tmp_path: Path) -> Opened:
-    match request.param:
-        case "native":
-            return Opened(
-                Native(store, str(tmp_path / "warehouse"), "lake/cat", {}, allowed(tmp_path)), store
-            )
-    raise AssertionError(request.param)
+
+@pytest.fixture(scope="module")
+def glue() -> Iterator[str]:
+    with glue_server.glue_server() as url:
+        yield url
+
+
+@pytest.fixture(params=["native", *JDBC, *GLUE])
+def opened(request: pytest.FixtureRequest, store: Store, tmp_path: Path) -> Iterator[Opened]:
+    if request.param == "native":
+        yield Opened(Native(store, str(tmp_path / "warehouse"), "lake/cat", {}, allowed(tmp_path)), store)
+        return
+    if request.param in GLUE:
+        glue_server.backend().reset()
+        kind = request.param.removeprefix("glue-")
+        declared = glue_server.properties(kind, request.getfixturevalue("glue"), tmp_path)
+        if kind == "both":
+            declared["default-table-format"] = "iceberg"
+        glue = glue_server.opened_catalog(kind, store, declared, tmp_path)
+        glue.create_schema(("s",), None, {})
+        yield Opened(glue, store)
+        glue.close()
+        return
+    properties = jdbc.on_sqlite(tmp_path)
+    if "postgresql" in request.param:
+        properties = jdbc.on_postgres(tmp_path, request.getfixturevalue("postgres_url"))
+    if request.param.endswith("-v0"):
+        jdbc.old_layout(properties)
+    catalog = jdbc.opened_catalog(store, properties, tmp_path)
+    catalog.create_schema(("s",), None, {})
+    yield Opened(catalog, store)
+    catalog.close()
 
 
 class TestEveryAdapter(CatalogSuite):

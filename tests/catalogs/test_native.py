@@ -246,4 +246,10 @@ def test_no_property_of_a_catalog_makes_the_server_load_code(store: Store, wareh
         {"py-io-impl": "antigravity.Nothing", "s3-region": "eu"},
         allowed(warehouse),
     )
-    assert native.storage.io.properties == {"s3.region": "eu", "headgate.places": f"file://{warehouse}"}
+    assert native.storage.io.properties == {
+        "client.region": "eu",
+        "s3.region": "eu",
+        "s3.path-style-access": "false",
+        "s3.force-virtual-addressing": "true",
+        "headgate.places": f"file://{warehouse}",
+    }

@@ -112,7 +112,7 @@ def test_a_lakehouse_from_nothing_to_a_denial_that_explains_itself(run: Run) -> 
         run("tag", "create", "--name", "pii", "--comment", "about people", "--allowed-values", "email,phone")
     )
     done(run("tag", "create", "--name", "old"))
-    assert run("tag", "apply", "--tag", "pii=shoe", "--on", "schema:c.s").returncode == 1, "no such value"
+    assert run("tag", "apply", "--tag", "pii=shoe", "--on", "schema:c.s").returncode == 2, "no such value"
     done(run("tag", "apply", "--tag", "pii=email,old", "--on", "schema:c.s"))
     inherited = json.loads(done(run("tag", "list", "--on", "table:c.s.orders", "--output", "json")))
     assert [(tag["name"], tag["inherited"]) for tag in inherited] == [("old", True), ("pii", True)]
@@ -175,7 +175,7 @@ def test_failures_exit_with_1_and_denials_with_3(run: Run) -> None:
 
 def test_nobody_is_signed_in_and_no_metalake_is_named_are_said_before_asking(server: RunningServer) -> None:
     nobody = headgate_here("metalake", "list", "--url", server.url)
-    assert (nobody.returncode, "HEADGATE_TOKEN" in nobody.stderr) == (2, True)
+    assert (nobody.returncode, "HEADGATE_TOKEN" in nobody.stderr) == (3, True)
     nowhere = headgate_here("catalog", "list", "--url", server.url, "--login", "admin")
     assert (nowhere.returncode, "HEADGATE_METALAKE" in nowhere.stderr) == (2, True)
 
@@ -199,3 +199,30 @@ def test_tokens_are_made_over_http_by_a_service_admin_and_on_the_store_by_its_op
     nothing = headgate_here("token", "list", "--home", str(Path(home) / "elsewhere"))
     assert nothing.returncode == 1
     assert "--home" in nothing.stderr
+
+
+def test_engine_settings_are_printed_as_they_are_to_be_pasted(run: Run, server: RunningServer) -> None:
+    done(run("metalake", "create", "--name", "pasted"))
+    there = {"HEADGATE_METALAKE": "pasted"}
+    done(run("catalog", "create", "--name", "own", "--provider", "lakehouse-iceberg", **there))
+    asked = ("engine-config", "--catalog", "own", "--engine")
+    text = done(run(*asked, "trino", **there))
+    assert f"iceberg.rest-catalog.uri={server.url}/iceberg\n" in text
+    assert "iceberg.rest-catalog.oauth2.token=${ENV:HEADGATE_TOKEN}\n" in text
+    elsewhere = done(run(*asked, "trino", "--server", "https://lake.example.com", **there))
+    assert "iceberg.rest-catalog.uri=https://lake.example.com/iceberg\n" in elsewhere
+    whole = json.loads(done(run(*asked, "spark", "--format", "shell", "--output", "json", **there)))
+    assert (whole["engine"], whole["format"], whole["warning"]) == ("spark", "shell", None)
+    for line in whole["text"].splitlines():
+        assert line in done(run(*asked, "spark", "--format", "shell", **there)).splitlines(), (
+            "no line is wrapped"
+        )
+    unknown = run(*asked, "excel", **there)
+    assert unknown.returncode == 2
+    assert "'trino', 'presto', 'spark', 'flink', 'duckdb', 'pyiceberg', 'polars', 'daft'" in unknown.stderr
+    misfit = run(*asked, "trino", "--format", "yaml", **there)
+    assert misfit.returncode == 2
+    assert "use properties or sql" in misfit.stderr
+    native = run(*asked, "trino", "--through", "native", **there)
+    assert (native.returncode, native.stdout) == (1, "")
+    assert "there is no system behind it" in native.stderr

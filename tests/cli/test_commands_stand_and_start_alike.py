@@ -44,4 +44,4 @@ def test_help_loads_no_room_that_it_does_not_need() -> None:
     assert "headgate.cli.operations.serve" in loaded
     assert sorted({name.partition(".")[0] for name in loaded} & set(SLOW)) == []
     rooms = {name.split(".")[1] for name in loaded if name.startswith("headgate.")}
-    assert rooms <= {"cli", "model", "settings", "pipelines"}
+    assert rooms <= {"cli", "model", "settings", "pipelines", "engines"}

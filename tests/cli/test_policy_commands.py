@@ -126,13 +126,13 @@ def test_policies_as_code_from_a_folder_to_a_view(run: Run, tmp_path: Path) -> N
     assert (refused.returncode, refused.stdout) == (3, "")
 
     assert "own" in done(run("policy", "list"))
-    done(run("policy", "disable", "--name", "mail"))
+    done(run("policy", "disable", "--name", "mail", "--yes"))
     assert "disable" in done(run("policy", "history", "--name", "mail"))
     assert (
         json.loads(done(run("policy", "details", "--name", "mail", "--output", "json")))["enabled"] is False
     )
     done(run("policy", "enable", "--name", "mail"))
-    done(run("policy", "delete", "--name", "own"))
+    done(run("policy", "delete", "--name", "own", "--yes"))
     assert done(run("export")) == (folder / "b.yaml").read_text()
 
     (folder / "c.yaml").write_text("policy: odd\non: lake\nto: [group:nobody]\nhide: [nothing]\n")
@@ -140,5 +140,14 @@ def test_policies_as_code_from_a_folder_to_a_view(run: Run, tmp_path: Path) -> N
     assert odd.returncode == 1
     assert "to-nobody" in odd.stdout
     assert "no-columns" in odd.stdout
+    accepted = "accept: {to-nobody: they come in spring, no-columns: so does the table}\n"
+    (folder / "c.yaml").write_text(f"policy: odd\non: lake\nto: [group:nobody]\nhide: [nothing]\n{accepted}")
+    shown = done(run("lint", "-f", str(folder)))
+    assert "they come in spring" in " ".join(shown.split())
+    (folder / "c.yaml").write_text(
+        f"policy: odd\non: lake\nto: [group:nobody]\nhide: [nothing]\n{accepted.replace('nobody', 'nobdy')}"
+    )
+    unknown = run("lint", "-f", str(folder))
+    assert (unknown.returncode, "did you mean to-nobody?" in unknown.stderr) == (2, True)
     assert run("apply", "-f", str(tmp_path / "nowhere")).returncode == 2
     assert run("explain", "--as", "ann").returncode == 2

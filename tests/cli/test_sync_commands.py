@@ -400,7 +400,9 @@ def filtered(server: RunningServer, database: str) -> Iterator[None]:
 
 def apply_policies(server: RunningServer, text: str) -> None:
     body = {"files": [{"file": "p.yaml", "text": text}] if text else [], "whole": True}
-    server.must("mia", "POST", "/api/headgate/policies/apply?metalake=one", body)
+    path = "/api/headgate/policies/apply?metalake=one"
+    plan = server.must("mia", "POST", path, {**body, "dryRun": True})["digest"]
+    server.must("mia", "POST", path, {**body, "plan": plan, "allowEmpty": True})
 
 
 def orders(database: str, user: str) -> list[int]:
@@ -481,3 +483,32 @@ def test_a_file_is_not_watched(run: Run, tmp_path: Path) -> None:
     done(run("fetch", "--from", "headgate:one", "--file", str(tmp_path / "one.json")))
     refused = run("watch", "--from", str(tmp_path / "one.json"), "--to", "headgate:two", "--yes")
     assert refused.returncode == 2
+
+
+@pytest.mark.usefixtures("clean")
+def test_what_an_older_grant_leaves_open_is_named_and_no_success(
+    run: Run, server: RunningServer, names: tuple[str, str], database: str
+) -> None:
+    to = (*PAIR, "postgresql:main", *names)
+    apply_policies(server, "policy: masked\non: one.c\nto: [user:ann]\nmask: {x: replace_with_null(x)}\n")
+    with psycopg.connect(database, autocommit=True) as connection:
+        database_name = connection.info.dbname
+        older = (f"CONNECT ON DATABASE {database_name}", "USAGE ON SCHEMA s", "SELECT ON s.orders")
+        for right in older:
+            connection.execute(f"GRANT {right} TO ann_cli".encode())
+        try:
+            planned = run("push", *to, "--dry-run")
+            assert planned.returncode == 1
+            assert "stays open" in planned.stdout
+            assert "user:ann_cli may SELECT on table:c.s.orders" in planned.stdout
+            result = run("push", *to, "--yes", "--output", "json")
+            assert result.returncode == 1
+            assert [each["user"] for each in json.loads(result.stdout)[0]["open"]] == ["user:ann_cli"]
+            assert reads(database, "ann_cli"), "a merge takes nothing of others away"
+        finally:
+            for right in older:
+                connection.execute(f"REVOKE {right} FROM ann_cli".encode())
+    try:
+        done(run("push", *to, "--yes"))
+    finally:
+        apply_policies(server, "")

@@ -97,9 +97,10 @@ Rows = list[tuple[str, str, str]]
 def asked_of_spark(remote: str) -> list[Rows]:
     """What the matrix says, in a process that has no other Spark."""
     from headgate.pipelines.access_matrix import AccessMatrix
-    from headgate.pipelines.session import SparkSettings, bare_session
+    from headgate.pipelines.needs import NO_TABLES
+    from headgate.pipelines.session import SparkSettings, open_session
 
-    session = bare_session(SparkSettings(remote=remote))
+    session = open_session(SparkSettings(remote=remote, work=NO_TABLES))
     with AccessMatrix(session, Relations((BEFORE, SEMANTICS), (AFTER, SEMANTICS)).tables) as matrix:
         frames = [matrix.access(0), matrix.access(1), matrix.beyond(0, 1), matrix.beyond(1, 0)]
         found = [[(row[0], row[1], row[2]) for row in frame.collect()] for frame in frames]

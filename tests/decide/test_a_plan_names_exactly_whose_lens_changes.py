@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from headgate.decide import Authority, Op, allowed
-from headgate.decide.changes.foresight import ComparedCircumstances, effects
+from headgate.decide.changes.effects import ComparedCircumstances, effects
 from headgate.decide.policies.lens import lens
 from headgate.decide.policies.shape import Shape
 from headgate.model import changes as c

@@ -8,7 +8,16 @@ from hypothesis import strategies as st
 
 from headgate.decide import Op, allowed, check, explain, visible
 from headgate.decide.operations import LOADS, OPERATIONS, OUTSIDE
-from headgate.decide.requirements import CallerFact, Requirement, all_of, any_of, has, holds, is_, masks
+from headgate.decide.requirements import (
+    CallerFact,
+    Requirement,
+    all_of,
+    alternatives_of,
+    any_of,
+    has,
+    holds,
+    is_,
+)
 from headgate.decide.verdict import satisfied
 from headgate.model.objects import ObjectType
 from headgate.model.privileges import Privilege
@@ -193,8 +202,8 @@ requirements = st.recursive(
 
 @settings(max_examples=300, deadline=None, derandomize=True)
 @given(requirements, st.integers(0, (1 << (len(Privilege) + len(CallerFact))) - 1))
-def test_masks_say_what_the_expression_says(requirement: Requirement, known: int) -> None:
-    assert satisfied(masks(requirement), known) == holds(requirement, known)
+def test_alternatives_say_what_the_expression_says(requirement: Requirement, known: int) -> None:
+    assert satisfied(alternatives_of(requirement), known) == holds(requirement, known)
 
 
 @settings(max_examples=200, deadline=None, derandomize=True)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from headgate.decide.changes.foresight import ComparedCircumstances
+from headgate.decide.changes.effects import ComparedCircumstances
 from headgate.decide.lint import RULES, Survey, lint
 from headgate.decide.trials.trial import World
 from headgate.language.policies.documents import load
@@ -100,6 +100,14 @@ def test_a_grant_voids_what_binds_through_a_tag() -> None:
     assert [(f.policy, "bob" in f.message, "'pii'" in f.message) for f in told] == [
         ("mask-email", True, True)
     ]
+
+
+def test_a_finding_that_its_policy_accepts_is_told_with_the_reason() -> None:
+    text = "policy: p\non: m\nto: [group:nobody]\nhide: [nothing]\naccept: {to-nobody: they come in spring}\n"
+    told = {finding.rule: finding.accepted for finding in lint(survey(text))}
+    assert told == {"to-nobody": "they come in spring", "no-columns": None}
+    other = text.replace("policy: p", "policy: q").replace("accept: {to-nobody: they come in spring}\n", "")
+    assert ("q", None) in {(f.policy, f.accepted) for f in lint(survey(f"{text}---\n{other}"))}
 
 
 def test_every_rule_is_tested() -> None:

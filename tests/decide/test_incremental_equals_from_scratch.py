@@ -11,7 +11,8 @@ from headgate.model.objects import BESIDE, LEAVES, ObjectType
 from headgate.model.principals import PrincipalKind
 from headgate.model.privileges import Privilege, PrivilegeBits
 from headgate.steward.kernel import Kernel
-from headgate.store import Store, Write, access, labels, objects, policies, snapshot
+from headgate.store import Store, Write, access, labels, mask_keys, objects, policies, snapshot
+from headgate.store.metadata import writers
 
 NAMES = ("a", "b", "c")
 T = ObjectType
@@ -30,7 +31,7 @@ class History:
     def step(self, tx: Write) -> None:
         actions = [self.create] * 6 + [self.person] * 3 + [self.grant] * 5 + [self.hold] * 3 + [self.own] * 3
         actions += [self.rename] * 2 + [self.move, self.drop, self.in_use, self.remove_person, self.join]
-        actions += [self.tag] * 2 + [self.policy] * 3
+        actions += [self.tag] * 2 + [self.policy] * 3 + [self.write, self.share, self.share]
         for _ in range(self.r.choice((1, 1, 1, 4))):
             self.r.choice(actions)(tx)
             self.refresh(tx)
@@ -146,6 +147,17 @@ class History:
                 labels.take(tx, found.id, object, field)
         labels.put(tx, found.id, on, 0, None)
         policies.say(tx, found, None, "test")
+
+    def write(self, tx: Write) -> None:
+        table, user = self.any(T.TABLE), self.r.choice(NAMES)
+        if table is not None and user not in writers.of(tx, table):
+            writers.add(tx, table, user)
+
+    def share(self, tx: Write) -> None:
+        table, key = self.any(T.TABLE), self.r.choice(NAMES)
+        if table is not None:
+            change = mask_keys.join if self.r.random() < 0.7 else mask_keys.leave
+            change(tx, self.lake_of(table), key, table)
 
     def rename(self, tx: Write) -> None:
         id = self.any()

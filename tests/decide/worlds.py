@@ -133,13 +133,13 @@ def compiled(world: World) -> Compiled:
         changes.append(c.OwnerSet(ids[key], people[key[0], *owner]))
     for role, principal in world.holders:
         changes.append(c.RoleHeld(ids[role], people[role[0], *principal], True))
-    for (role, key), masks in masks_of(world).items():
-        changes.append(c.RoleGrants(ids[role], ids[key], masks.allow, masks.deny))
+    for (role, key), bits in bits_of(world).items():
+        changes.append(c.RoleGrants(ids[role], ids[key], bits.allow, bits.deny))
     empty = Authority(0, frozenset(world.admins))
     return Compiled(empty.applied(changes, 1), ids, people)
 
 
-def masks_of(world: World) -> dict[tuple[Key, Key], PrivilegeBits]:
+def bits_of(world: World) -> dict[tuple[Key, Key], PrivilegeBits]:
     """What each role says of each object."""
     found: dict[tuple[Key, Key], list[Grant]] = {}
     for role, key, privilege, effect in world.grants:

@@ -6,6 +6,8 @@ from typing import Any
 
 USERS = ("ann", "bob", "dan")
 GROUPS = ("g1", "g2", "g3")
+CREW = "crew"
+"""A group that no policy names. It holds roles that policies name."""
 TAGS = ("pii", "tier")
 LATER = "scope"
 """A tag that policies ask for and that nothing bears yet."""
@@ -130,6 +132,17 @@ def content(r: Random, at: str | None = None) -> dict[str, Any]:
     if r.random() < 0.2:
         said["purpose"] = [r.choice(PURPOSES)]
     return said
+
+
+def hiding(r: Random, number: int) -> dict[str, Any]:
+    """One more policy, which keeps a column that filters use from a group or a role."""
+    to = r.choice((*(f"group:{g}" for g in GROUPS), *(f"role:{x}" for x in ROLES)))
+    said = {
+        "on": r.choice(("lake", "lake.cat.s")),
+        "to": [to],
+        "hide": [r.choice(("ssn", "email", "region"))],
+    }
+    return {"name": f"hides-{number}", "policyType": "headgate", "enabled": True, "content": said}
 
 
 def document(r: Random, name: str) -> str:
@@ -264,6 +277,7 @@ ENTRIES: dict[tuple[str, str], Maker | str] = {
     ("POST", f"{_M}/catalogs"): _NEW,
     ("POST", f"{_M}/catalogs/testConnection"): _ASKS,
     ("POST", f"{_C}/testConnection"): _ASKS,
+    ("POST", "/api/headgate/catalogs/probe"): _ASKS,
     ("PUT", _C): lambda r: (f"{LAKE}/catalogs/cat", rename_or_comment(r, RENAMED)),
     ("PATCH", _C): lambda r: (f"{LAKE}/catalogs/cat", {"inUse": True}),
     ("DELETE", _C): _GONE,
@@ -286,7 +300,7 @@ ENTRIES: dict[tuple[str, str], Maker | str] = {
     ("POST", "/api/bulk/metalakes/{metalake}/users/remove"): lambda r: ("/api/bulk/metalakes/lake/users/remove", {"names": some(r, (*USERS, "new"))}),
     ("POST", f"{_M}/groups"): lambda r: (f"{LAKE}/groups", {"name": r.choice(GROUPS)}),
     ("DELETE", f"{_M}/groups/{{group}}"): lambda r: (f"{LAKE}/groups/{r.choice(GROUPS)}", None),
-    ("PUT", f"{_M}/groups/{{group}}/members"): lambda r: (f"{LAKE}/groups/{r.choice(GROUPS)}/members", {"users": some(r, USERS), "groups": some(r, GROUPS)[:1] if r.random() < 0.3 else []}),
+    ("PUT", f"{_M}/groups/{{group}}/members"): lambda r: (f"{LAKE}/groups/{r.choice((*GROUPS, CREW))}/members", {"users": some(r, USERS), "groups": some(r, GROUPS)[:1] if r.random() < 0.3 else []}),
     ("POST", f"{_M}/roles"): lambda r: (f"{LAKE}/roles", {"name": r.choice(ROLES), "securableObjects": [securable(r)]}),
     ("DELETE", f"{_M}/roles/{{role}}"): lambda r: (f"{LAKE}/roles/{r.choice(ROLES)}", None),
     ("PUT", f"{_M}/permissions/users/{{user}}/grant"): lambda r: (f"{LAKE}/permissions/users/{r.choice(USERS)}/grant", {"roleNames": [r.choice(ROLES)]}),

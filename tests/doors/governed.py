@@ -52,7 +52,17 @@ def sent(*texts: str, whole: bool = True, **more: Any) -> dict[str, Any]:
 
 
 def applied(api: Api, *texts: str, user: str = "admin", whole: bool = True) -> Any:
-    return done(api(user, "POST", "/api/headgate/policies/apply?metalake=lake", sent(*texts, whole=whole)))
+    """The policies made those of the documents, by somebody who agrees to whatever that does."""
+    return done(agreed(api, user, sent(*texts, whole=whole)))
+
+
+def agreed(api: Api, user: str, body: dict[str, Any]) -> Any:
+    """The answer to documents whose changes were looked at and agreed to, or to looking at them."""
+    path = "/api/headgate/policies/apply?metalake=lake"
+    proposed = api(user, "POST", path, {**body, "dryRun": True})
+    if proposed.status_code != 200:
+        return proposed
+    return api(user, "POST", path, {**body, "plan": proposed.json()["digest"], "allowEmpty": True})
 
 
 def planned(api: Api, *texts: str, whole: bool = True) -> Any:

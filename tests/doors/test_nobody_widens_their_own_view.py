@@ -4,8 +4,13 @@ Random worlds of policies, tags, groups, roles, owners and attributes; random pe
 is worked out on sample rows, for every purpose, engine and hour, and compared cell by cell. What somebody would see
 without the policies that they may change themselves is no more. Policies may wait for a tag that nothing bears yet or for a
 column that no table has, so the same is compared once more as it will be when these have come.
+
+In crowded worlds tokens tell groups that the metalake may not keep, groups carry roles that policies name, and somebody who
+wrote policies leaves. There, after every change, nobody is shown rows chosen by what is kept from them and from whoever wrote
+the choice, and no policy is for fewer people because of somebody who may not change it.
 """
 
+import base64
 import datetime as dt
 import itertools
 from collections.abc import Iterator
@@ -22,12 +27,14 @@ from headgate.decide.policies.people import person
 from headgate.decide.policies.rules import parsed
 from headgate.decide.policies.shape import Shape
 from headgate.decide.policies.view import seen
+from headgate.doors.authentication.schemes import Proven
 from headgate.doors.gravitino import GravitinoDoor
 from headgate.doors.headgate import HeadgateDoor
 from headgate.doors.iceberg import IcebergDoor
+from headgate.language.ast import columns as columns_of
 from headgate.model import changes as c
 from headgate.model.objects import ObjectRef, ObjectType
-from headgate.model.principals import ActiveRoles, Identity
+from headgate.model.principals import ActiveRoles, Identity, PrincipalKind
 from headgate.model.schema import STRING, Field, Schema, StructType
 from headgate.steward import Steward
 from headgate.steward.metadata.shapes import tables_below
@@ -38,7 +45,11 @@ from tests.doors import changing
 from tests.doors.changing import ENTRIES, GROUPS, LAKE, POLICIES, PRIVILEGES, ROLES, TABLES, TAGS, USERS
 from tests.doors.settled import done
 
+LEAVING = "zoe"
+"""Writes policies and leaves."""
+PEOPLE = (*USERS, LEAVING)
 SEEDS = range(8)
+CROWDED = range(8, 14)
 STEPS = 120
 HOURS = (3, 15)
 ROWS = (
@@ -70,11 +81,11 @@ def test_every_route_that_changes_something_is_in_the_list() -> None:
     assert routes == set(ENTRIES), "say how a new route is tried, or why it can touch no lens"
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", [*SEEDS, *CROWDED])
 def test_no_permitted_change_shows_its_actor_more(tmp_path: Path, seed: int) -> None:
     world = World(tmp_path, seed)
     try:
-        with in_process(world.steward) as api:
+        with in_process(world.steward, world) as api:
             world.fill(api)
             made = world.live(api)
     finally:
@@ -91,7 +102,7 @@ def test_without_the_check_it_is_found(tmp_path: Path) -> None:
                 world.steward.kernel.ports, guard=lambda authority, identity, changes: None
             )
             try:
-                with in_process(world.steward) as api:
+                with in_process(world.steward, world) as api:
                     world.fill(api)
                     world.live(api)
             finally:
@@ -109,6 +120,22 @@ class World:
         self.steward = Steward(
             self.store, service_admins=frozenset({"admin"}), warehouse=str(folder / "warehouse")
         )
+        self.crowded = seed in CROWDED
+        self.people = PEOPLE if self.crowded else USERS
+        self.tokens = {
+            user: frozenset(self.r.sample(GROUPS, self.r.choice((0, 1, 2))) if self.crowded else ())
+            for user in self.people
+        }
+        """The groups that the tokens of people tell, whatever the metalake keeps."""
+        self.writers: dict[int, tuple[str, str]] = {}
+        """By policy: what it says, and who wrote that."""
+
+    def identify(self, scheme: str, credentials: str, address: str | None) -> Proven:
+        user = base64.b64decode(credentials).decode().partition(":")[0]
+        return Proven(user, self.tokens.get(user, frozenset()))
+
+    def identity(self, user: str) -> Identity:
+        return Identity(user, self.tokens.get(user, frozenset()))
 
     def close(self) -> None:
         self.steward.close()
@@ -137,10 +164,16 @@ class World:
             done(api("admin", "POST", f"{LAKE}/tags", {"name": tag}))
         for role in ROLES:
             done(api("admin", "POST", f"{LAKE}/roles", {"name": role, "securableObjects": []}))
-        for user in USERS:
+        done(api("admin", "POST", f"{LAKE}/groups", {"name": changing.CREW}))
+        carried = ((GROUPS[1], ROLES[:1]), (GROUPS[2], ROLES[1:]), (changing.CREW, ROLES))
+        for group, role in carried if self.crowded else ():
+            held = {"roleNames": list(role)}
+            done(api("admin", "PUT", f"{LAKE}/permissions/groups/{group}/grant", held))
+        for user in self.people:
             done(api("admin", "POST", f"{LAKE}/users", {"name": user}))
             done(api("admin", "PUT", f"{LAKE}/users/{user}/attributes", {"region": r.choice(("EU", "US"))}))
-            privileges = [{"name": p, "condition": "allow"} for p in r.sample(PRIVILEGES, 11)]
+            some = PRIVILEGES if user == LEAVING else r.sample(PRIVILEGES, 11)
+            privileges = [{"name": p, "condition": "allow"} for p in some]
             held = {"type": "metalake", "fullName": "lake", "privileges": privileges}
             done(api("admin", "POST", f"{LAKE}/roles", {"name": f"of-{user}", "securableObjects": [held]}))
             done(api("admin", "PUT", f"{LAKE}/permissions/users/{user}/grant", {"roleNames": [f"of-{user}"]}))
@@ -148,6 +181,8 @@ class World:
         for _ in range(8):
             api("admin", "POST", changing.tagged(r), {"tagsToAdd": [r.choice(TAGS)]})
             api("admin", "PUT", f"{LAKE}/groups/{r.choice(GROUPS)}/members", {"users": changing.some(r, USERS), "groups": []})  # fmt: skip
+        crew = {"users": r.sample(USERS, 2) if self.crowded else [], "groups": []}
+        done(api("admin", "PUT", f"{LAKE}/groups/{changing.CREW}/members", crew))
         for name in POLICIES:
             for _ in range(4):
                 body = {
@@ -158,6 +193,13 @@ class World:
                 }
                 if api("admin", "POST", f"{LAKE}/policies", body).status_code == 200:
                     break
+        for number in range(3 if self.crowded else 0):
+            name, word = f"q{number}", r.choice(("ssn <> '111'", "email = session_user()", "region = 'EU'"))
+            said = {**changing.content(r), "to": changing.audience(r), "rows": word}
+            kept = {key: said[key] for key in ("on", "to", "rows")}
+            body = {"name": name, "policyType": "headgate", "enabled": True, "content": kept}
+            api(LEAVING, "POST", f"{LAKE}/policies", body)
+        self.wrote("admin")
         for _ in range(16):
             path = changing.owned(r)
             if not path.endswith("metalake/lake"):
@@ -170,10 +212,15 @@ class World:
     def live(self, api: Api) -> int:
         """Random changes of random people, each compared; how many were allowed."""
         made = 0
-        for _ in range(STEPS):
+        for step in range(STEPS):
             user = self.r.choice(USERS)
             (method, _), maker = self.r.choices(list(MAKERS.items()), WEIGHTS)[0]
             path, body = maker(self.r)
+            if self.crowded and step == STEPS // 3:
+                user, method, path, body = "admin", "DELETE", f"{LAKE}/users/{LEAVING}", None
+            elif self.crowded and step % 10 == 0:
+                # The owner of the metalake writes what keeps columns from groups.
+                user, method, path, body = "admin", "POST", f"{LAKE}/policies", changing.hiding(self.r, step)
             before = self.steward.kernel.authority()
             shapes = self.shapes(before)
             answer = api(
@@ -185,7 +232,12 @@ class World:
                 assert after.revision == before.revision, "a refusal changes nothing"
                 continue
             made += after.revision > before.revision
+            self.wrote(user)
+            if self.crowded:
+                self.still_for(before, after, user, f"{user}: {method} {path} {body}")
             now = self.shapes(after)
+            if self.crowded:
+                self.by_whom(after, now, f"{user}: {method} {path} {body}")
             if after.revision > before.revision or _keys(now) != _keys(shapes):
                 self.compare(before, after, shapes, now, user, f"{method} {path} {body}")
             if after.find(ObjectRef("lake", ObjectType.CATALOG, ("cat",))) is None:
@@ -214,8 +266,8 @@ class World:
     ) -> None:
         lake = before.metalake("lake")
         assert lake is not None
-        me = before.caller(Identity(user), lake.id)
-        if me.member is None or after.caller(Identity(user), lake.id).member is None:
+        me = before.caller(self.identity(user), lake.id)
+        if me.member is None or after.caller(self.identity(user), lake.id).member is None:
             return
         mine = [id for id in before.policies if allowed(before, me, Op.ALTER_POLICY, before.objects[id])]
         without = before.applied([c.PolicySet(id, None) for id in mine], before.revision)
@@ -225,7 +277,7 @@ class World:
         self.stands(before, after, me, frozenset(mine), what)
         sides = (before, without, after, at_last)
         for table in shapes.keys() & now.keys():
-            moments = list(circumstances(user))
+            moments = list(circumstances(self.identity(user)))
             self.see(sides, table, shapes[table], now[table], moments, what)
             for grown, columns in futures(before, table, shapes[table]):
                 later = tuple(side.applied(grown, side.revision) for side in sides)
@@ -261,6 +313,70 @@ class World:
             assert found is not None, f"{who.user} lets go of what a policy is on: {what}"
             assert found.id == on.id
 
+    def wrote(self, user: str) -> None:
+        """Keep who wrote what policies say; who says the same again writes it too, if that is taken down."""
+        authority = self.steward.kernel.authority()
+        for id, rule in authority.policies.items():
+            known = self.writers.get(id)
+            if known is None or known[0] != rule.document:
+                # What is there at first was written by whom the store says.
+                writer = rule.authors[-1] if known is None else user
+                self.writers[id] = (rule.document, writer)
+            elif rule.authors[-1] == user:
+                self.writers[id] = (rule.document, user)
+
+    def still_for(self, before: Authority, after: Authority, user: str, what: str) -> None:
+        """Whomever a policy was for before, it is for afterwards; unless its words changed, or somebody may change them."""
+        lake = before.metalake("lake")
+        assert lake is not None
+        me = before.caller(self.identity(user), lake.id)
+        for id, rule in before.policies.items():
+            now = after.policies.get(id)
+            if now is None or now.document != rule.document:
+                continue
+            if allowed(before, me, Op.ALTER_POLICY, before.objects[id]):
+                continue
+            for name in USERS:
+                was, will = (self.bound(side, lake.id, id, name) for side in (before, after))
+                assert will or not was, f"policy {id} is no more for {name} by {what}"
+
+    def bound(self, authority: Authority, lake: int, policy: int, user: str) -> bool:
+        """Whether a policy is for somebody, by the groups and roles that they truly have."""
+        read = parsed(authority.policies[policy].document)
+        caller = authority.caller(self.identity(user), lake)
+        if caller.member is None:
+            # Who comes back has the groups of their token, and the roles of these.
+            ids = {authority.member_ids.get((lake, PrincipalKind.GROUP, name)) for name in self.tokens[user]}
+            held = {role for id in ids if id for role in authority.held.get(id) or ()}
+            names = frozenset(authority.objects[role].name for role in held)
+            return read.to.has(user, self.tokens[user], names)
+        who = person(authority, caller)
+        return read.to.has(who.user, who.claimed, who.roles) and not read.except_.has(
+            who.user, who.groups, who.active
+        )
+
+    def by_whom(self, authority: Authority, shapes: dict[int, Shape], what: str) -> None:
+        """Nobody is shown rows by what is kept from them and from who chose them, or whoever did is gone."""
+        now = dt.datetime(2026, 12, 1, HOURS[0], tzinfo=dt.UTC)
+        for table, user, purpose in itertools.product(shapes, USERS, (None, "zzz")):
+            node = authority.objects[table]
+            who = msgspec.structs.replace(self.identity(user), engine="spark", purpose=purpose)
+            found = fresh(authority, authority.caller(who, node.metalake), node, shapes[table], now)
+            kept = [
+                (p.id, {*p.hidden, *p.overruled, *(m.column.field_id for m in p.masks)}) for p in found.parts
+            ]
+            for part in found.parts if found.lens is not None else ():
+                used = {id for rows in part.rows for id in columns_of(rows)}
+                for other, fields in kept:
+                    if other == part.id or used.isdisjoint(fields):
+                        continue
+                    writer = self.writers[part.id][1]
+                    caller = authority.caller(self.identity(writer), node.metalake)
+                    chose = f"{writer} chose rows of {node.name} for {user} by what {other} hides: {what}"
+                    assert caller.member is not None, chose
+                    mine = allowed(authority, caller, Op.ALTER_POLICY, authority.objects[other])
+                    assert mine or not self.bound(authority, node.metalake, other, writer), chose
+
 
 def _keys(shapes: dict[int, Shape]) -> dict[int, str]:
     return {id: shape.key for id, shape in shapes.items()}
@@ -284,11 +400,13 @@ def with_columns(shape: Shape, names: tuple[str, ...]) -> Shape:
     return Shape.of(Schema((*shape.schema.fields, *new)), [shape.schema]) if new else shape
 
 
-def circumstances(user: str) -> Any:
+def circumstances(who: Identity) -> Any:
     for purpose, engine, hour, roles in itertools.product(
         (None, "work", "audit", "zzz"), ("spark", "trino"), HOURS, (True, False)
     ):
-        identity = Identity(user, active_roles=ActiveRoles(all=roles), engine=engine, purpose=purpose)
+        identity = msgspec.structs.replace(
+            who, active_roles=ActiveRoles(all=roles), engine=engine, purpose=purpose
+        )
         yield identity, dt.datetime(2026, 12, 1, hour, tzinfo=dt.UTC)
 
 

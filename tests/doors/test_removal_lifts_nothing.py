@@ -39,6 +39,19 @@ def test_managing_users_is_not_enough_to_take_away_roles_memberships_or_ownershi
     assert done(api("eve", "DELETE", users("dan")))["removed"] is True
 
 
+def test_nor_what_is_known_of_them(api: Api) -> None:
+    """Who comes back under the name would be bound by nothing that policies ask of them."""
+    done(api("admin", "POST", f"{LAKE}/users", {"name": "dan"}))
+    done(api("admin", "PUT", f"{users('dan')}/attributes", {"region": "EU"}))
+    assert refused(api("eve", "PUT", f"{users('dan')}/attributes", {}))
+    assert refused(api("eve", "DELETE", users("dan")))
+    bulk = done(api("eve", "POST", "/api/bulk/metalakes/lake/users/remove", {"names": ["dan"]}))
+    assert bulk["summary"]["failed"] == 1
+    # It takes the right to change attributes: to manage users and grants.
+    give(api, "eve", "grants", securable("metalake", "lake", "manage_grants"))
+    done(api("eve", "DELETE", users("dan")))
+
+
 def test_whom_a_policy_names_stays_while_it_does(api: Api) -> None:
     applied(api, DENY, HIDE)
     give(api, "eve", "grants", securable("metalake", "lake", "manage_grants"))

@@ -292,6 +292,28 @@ def test_what_no_policy_is_on_is_dropped(api: Api) -> None:
     done(api("ann", "DELETE", f"{LAKE}/catalogs/cat/schemas/free"))
 
 
+@pytest.mark.parametrize(
+    ("finds", "kept"),
+    [
+        ("columns:\n  c: has_tag('pii')\nhide: [c]", set[str]()),
+        ("hide: [email]", {"email"}),
+        ("columns:\n  c: has_tag('tier')\nhide: [c]", {"id", "email"}),
+    ],
+    ids=["tags of its own", "names", "tags above"],
+)
+def test_a_table_made_anew_is_under_what_is_said_of_its_place_and_not_under_tags_of_the_one_before(
+    api: Api, steward: Steward, finds: str, kept: set[str]
+) -> None:
+    """The boundary that SECURITY.md states: a tag stands on a table, not on its name."""
+    done(put(api, tags("schema", "cat.s"), "tier"))
+    applied(api, SCOPED.replace("columns:\n  c: has_tag('pii')\nhide: [c]", finds))
+    done(api("ann", "DELETE", TABLE))
+    columns = [{"name": "id", "type": "long"}, {"name": "email", "type": "string"}]
+    done(api("ann", "POST", TABLES, {"name": "customers", "columns": columns}))
+    done(put(api, tags("table", "cat.s.customers"), "scope"))
+    assert hidden(steward) == kept
+
+
 # -- oneself ------------------------------------------------------------------------------------------------------------
 
 

@@ -108,6 +108,9 @@ def test_policies_bind_to_a_table_by_alias_and_by_path() -> None:
         (HEAD + "mask: {a: sha1(a)}", (4, 11), "unknown function"),
         (HEAD + "mask: {1 + 1: sha256(a)}", (4, 8), "names no column"),
         (HEAD + "mask: {}", (4, 7), "names no column"),
+        (HEAD + "deny: true\naccept: {}", (5, 9), "names no finding"),
+        (HEAD + "deny: true\naccept: [shadowed]", (5, 9), "is a mapping"),
+        (HEAD + "deny: true\naccept: {shadowed: ''}", (5, 20), "a reason is a text"),
         (HEAD + "rows: [a, b]", (4, 7), "is a text"),
         (HEAD + "hide: [[[[[a]]]]]", (4, 10), "too deep"),
         ("just text", (1, 1), "is a mapping"),
@@ -171,6 +174,7 @@ def policies(draw: st.DrawFn, name: str) -> Policy:
         from_=draw(MOMENTS),
         until=draw(st.sampled_from([None, dt.datetime(2026, 1, 1, tzinfo=dt.UTC)])),
         purpose=draw(st.lists(VISIBLE, max_size=3, unique=True).map(tuple)),
+        accept=tuple(draw(st.dictionaries(st.sampled_from(["to-nobody", "shadowed", "on", "a b"]), VISIBLE, max_size=2)).items()),
         enabled=draw(st.booleans()),
         comment=draw(st.one_of(st.none(), VISIBLE)),
     )  # fmt: skip

@@ -11,6 +11,7 @@ from typing import Any, Final
 import anyio.from_thread
 import httpx
 
+from headgate.decide.policies import mask_keys
 from headgate.doors.authentication import Authentication, SimpleScheme
 from headgate.doors.gravitino import GravitinoDoor
 from headgate.doors.headgate import HeadgateDoor
@@ -18,9 +19,8 @@ from headgate.doors.iceberg import IcebergDoor
 from headgate.doors.openapi import with_document
 from headgate.doors.server import Server
 from headgate.model.objects import ObjectRef, ObjectType
-from headgate.model.principals import PrincipalKind
 from headgate.steward import Steward
-from headgate.store import Store, keys, mask_keys
+from headgate.store import Store, keys
 from tests.leaks.canaries import Aviary, Forbidden, leaves
 from tests.leaks.clients import spark_catalog
 from tests.leaks.hostile import Ask
@@ -91,7 +91,6 @@ class Hunt:
         self.uri = f"{server.url}/iceberg"
         self.tokens = {name: self._token(name) for name in ("admin", *(p.name for p in self.people))}
         self._settle()
-        self.key = self._mask_key()
 
     # -- set-up -------------------------------------------------------------------------------------------------
 
@@ -124,16 +123,14 @@ class Hunt:
             self.admin("PUT", f"{LAKE}/groups/{group}/members", {"users": members, "groups": []})
         self.admin("POST", f"{LAKE}/tags", {"name": TAG})
 
-    def _mask_key(self) -> bytes:
-        """The key that the server's tokens are made with, out of its store: the truth needs it, nobody else gets it."""
+    def _mask_key(self, table: Table) -> bytes:
+        """The key that the server's tokens of a table are made with, out of its store: the truth needs it, nobody else gets it."""
         with self.inside() as steward:
-            node = steward.kernel.authority().find(ObjectRef("lake", ObjectType.METALAKE))
+            authority = steward.kernel.authority()
+            node = authority.find(ObjectRef.parse("lake", ObjectType.TABLE, f"cat.{table.name}"))
             assert node is not None
-            member = steward.kernel.authority().member(node.id, PrincipalKind.USER, "admin")
-            assert member is not None
-            with steward.kernel.store.read() as read:
-                (pool,) = mask_keys.pools(read, node.id, node.id, member.id, [KEY]).values()
-            return keys.key(steward.kernel.store, keys.Use.PSEUDONYMS, node.id, pool, KEY)
+            (pool,) = mask_keys.pools(authority, node, [KEY]).values()
+            return keys.key(steward.kernel.store, keys.Use.PSEUDONYMS, node.metalake, pool, KEY)
 
     @contextmanager
     def inside(self) -> Iterator[Steward]:
@@ -197,7 +194,7 @@ class Hunt:
         writer.append(16)
         steps[1]()
         self._tag(table, rng)
-        case = Case(table, Author(rng, table, self.people, self.key))
+        case = Case(table, Author(rng, table, self.people, self._mask_key(table)))
         self.govern(case, case.author.some())
         return case
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from headgate.steward import Steward
-from headgate.steward.reads.copies import collecting
+from headgate.steward.reads.copies import collecting, governed
 from headgate.store import ledger, plans
 from headgate.store.database import now
 from tests.conftest import Api
@@ -65,6 +65,19 @@ def test_a_ready_view_is_loaded_and_planned_over_its_own_folder_only(api: Api) -
     assert all(path.startswith(f"{folder}/data/") for path in paths)
     for text in (loaded.text, str(tasks)):
         assert "/forged/" not in text, "no place of the table itself is told"
+
+
+def test_documents_that_an_older_version_wrote_are_written_anew(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their names were such that some clients refuse them."""
+    with monkeypatch.context() as older:
+        older.setattr(governed, "_FORM", 1)
+        former = api("ann", "GET", TABLE).json()["metadata-location"]
+        assert api("ann", "GET", TABLE).json()["metadata-location"] == former
+    now = api("ann", "GET", TABLE).json()
+    assert now["metadata-location"] != former
+    assert api("ann", "GET", TABLE).json() == now
 
 
 def test_status_is_for_the_owner_and_ones_own_for_everyone(api: Api) -> None:

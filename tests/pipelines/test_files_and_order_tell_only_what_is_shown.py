@@ -199,3 +199,19 @@ def test_files_cut_by_what_is_shown_stay_apart() -> None:
     assert arrangement_of(document, Outline(_SCHEMA, frozenset())) is Arrangement.AS_WRITTEN
     # A column that was dropped is hidden from everybody who sees a part.
     assert arrangement_of(document, Outline(_SCHEMA, frozenset()), lost=True) is Arrangement.SHUFFLED
+
+
+def test_the_name_of_a_governed_document_counts_nothing(lake: Lake) -> None:
+    """Its version is that of a first document, however many the table has had, and the rest of it is random."""
+    names = set()
+    for hidden_changes in (0, 1, 12):
+        table = lake.create(COLUMNS)
+        append(lake, table, patients(5))
+        for n in range(hidden_changes):
+            lake.spark.sql(f"ALTER TABLE {table} ALTER COLUMN wage COMMENT 'raised {n} times'")
+            lake.spark.sql(f"DELETE FROM {table} WHERE id = {1000 + n}")
+        seen = view(lake.document(table), hide=["wage", "diagnosis"], rows="id < 60")
+        names |= {lake.through(table, seen).location.rpartition("/")[2] for _ in range(2)}
+    assert len(names) == 6
+    random_part = "[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"
+    assert all(re.fullmatch(rf"00000-{random_part}\.metadata\.json", name) for name in names), names

@@ -1,18 +1,8 @@
-"""Promise: a session has the settings that the lowered SQL relies on, and tells no secret of its storage."""
+"""Promise: a session has the settings that the lowered SQL relies on."""
 
 from typing import Any
 
 import pytest
-
-from headgate.pipelines.session import AWS, RUNTIME, SparkSettings, _packages
-
-
-def test_storage_in_s3_brings_its_package_and_stays_out_of_sight() -> None:
-    settings = SparkSettings(storage={"s3.secret-access-key": "very-secret"})
-    assert _packages(settings)[-1] == AWS
-    assert "very-secret" not in repr(settings) + str(settings)
-    assert AWS not in _packages(SparkSettings())
-    assert RUNTIME in _packages(SparkSettings())
 
 
 @pytest.mark.spark

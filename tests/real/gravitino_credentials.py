@@ -1,7 +1,7 @@
 """Ask for credentials with Gravitino's client; runs in the client's environment.
 
 ``python gravitino_credentials.py URL BUCKET PROPERTIES`` makes a fileset catalog with these properties (JSON) and two
-filesets in the bucket, and prints the credentials of one of them, of its catalog and of a table's catalog.
+filesets in the bucket, and prints the credentials of one of them and of their catalog. First it tries `s3-secret-key`.
 """
 
 import json

@@ -6,14 +6,14 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
 import pyspark
 
-from headgate.pipelines.session import RUNTIME, SQLITE
+from headgate.pipelines.needs import RUNTIME, SQLITE
 from tests.postgres import free_port
 from tests.worker.stand import QUICK
 
@@ -88,14 +88,14 @@ def cluster(folder: Path) -> Iterator[Cluster]:
         started.close()
 
 
-def connect_server(folder: Path, port: int) -> SparkProcess:
-    """A Spark Connect server with what jobs need."""
+def connect_server(folder: Path, port: int, packages: Sequence[str] = (RUNTIME, SQLITE)) -> SparkProcess:
+    """A Spark Connect server with what jobs need, on local disks unless `packages` say more."""
     folder.mkdir(parents=True, exist_ok=True)
     server = SparkProcess(
         folder / "connect.log",
         "org.apache.spark.deploy.SparkSubmit",
         *("--class", "org.apache.spark.sql.connect.service.SparkConnectServer", "--master", "local[1]"),
-        *("--packages", f"{RUNTIME},{SQLITE}", "--driver-memory", "1g", "--driver-java-options", QUICK),
+        *("--packages", ",".join(packages), "--driver-memory", "1g", "--driver-java-options", QUICK),
         *("--conf", f"spark.connect.grpc.binding.port={port}"),
         *("--conf", "spark.connect.grpc.binding.address=127.0.0.1", "--conf", "spark.ui.enabled=false"),
         "spark-internal",
@@ -110,8 +110,9 @@ def connect_server(folder: Path, port: int) -> SparkProcess:
 
 _QUESTION: Final = """
 import sys
-from headgate.pipelines.session import SparkSettings, bare_session
-session = bare_session(SparkSettings(remote=sys.argv[1]))
+from headgate.pipelines.needs import NO_TABLES
+from headgate.pipelines.session import SparkSettings, open_session
+session = open_session(SparkSettings(remote=sys.argv[1], work=NO_TABLES))
 assert session.range(1).collect()[0].id == 0
 session.stop()
 """

@@ -44,6 +44,14 @@ class Document(msgspec.Struct, frozen=True):
     """What is known of the table's columns besides."""
 
 
+class Described(msgspec.Struct, frozen=True):
+    """A table of another system at one moment, as clients see it and as policies need it."""
+
+    table: LoadedTable
+    columns: Document | None
+    """Its document, or one that has its columns alone; None if they cannot be told, as the table is broken."""
+
+
 @dataclass(frozen=True)
 class Staged(Generic[T]):
     """A change of a table that is prepared: all slow work is done, and nobody sees it before it is committed.
@@ -68,6 +76,12 @@ class Catalog(Protocol):
 
     def own_places(self) -> tuple[str, ...]:
         """The folders that the catalog keeps for itself, in which and around which nobody may place anything."""
+
+    def own_sources(self) -> tuple[str, ...]:
+        """The other systems that the catalog takes its tables from, each in one spelling whatever the properties say.
+
+        INVARIANT: two catalogs that could answer with one table have a source in common. Nothing is asked to tell them.
+        """
 
     def test(self) -> None:
         """Make sure that the system behind the catalog answers, or raise ConnectionFailed."""
@@ -103,6 +117,20 @@ class TableCatalog(Catalog, Protocol):
 
     def drop_table(self, at: TablePlace, *, purge: bool) -> Staged[None]:
         """Prepare to forget a table; `purge` deletes its files as well, once it is forgotten."""
+
+
+@runtime_checkable
+class OutsideTables(TableCatalog, Protocol):
+    """A catalog whose tables another system keeps, which may answer otherwise the next time."""
+
+    hive: bool
+    """Whether it may hold Hive tables, which have properties of their own."""
+
+    def described(self, at: TablePlace) -> Described:
+        """A table by one answer of the other system. A broken one is described too, and says why it is."""
+
+    def columns(self, at: TablePlace) -> Document:
+        """What policies need of a table of any format: its document, or one that has the columns alone."""
 
 
 @runtime_checkable
@@ -198,6 +226,11 @@ def holds_documents(catalog: Catalog) -> TypeGuard[IcebergCatalog]:
 def keeps_names(catalog: Catalog) -> TypeGuard[NamingCatalog]:
     """Whether another system keeps the names of a catalog."""
     return catalog.outside and _is(catalog, NamingCatalog)
+
+
+def keeps_tables(catalog: Catalog) -> TypeGuard[OutsideTables]:
+    """Whether another system keeps the tables of a catalog."""
+    return catalog.outside and _is(catalog, OutsideTables)
 
 
 def commits_together(catalog: Catalog) -> TypeGuard[CommitsTogether]:

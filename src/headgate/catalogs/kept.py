@@ -11,6 +11,9 @@ class Kept:
     def own_places(self) -> tuple[str, ...]:
         return ()
 
+    def own_sources(self) -> tuple[str, ...]:
+        return ()
+
     def test(self) -> None:
         """The store answers, or the question would not have been decided."""
 

@@ -1,13 +1,14 @@
 """Places in storage: what a warehouse may be, where a table goes, and whether one place lies inside another."""
 
 import re
+import uuid
 from typing import Final
 
 from headgate.model.errors import IllegalArgument
 from headgate.model.objects import clip
 from headgate.model.places import normal
 
-__all__ = ["GOVERNED", "checked_warehouse", "inside", "more_places", "normal", "segment"]
+__all__ = ["GOVERNED", "checked_warehouse", "inside", "metadata_file", "more_places", "normal", "segment"]
 
 GOVERNED: Final = "_headgate"
 """The folder of a warehouse that holds what views leave of tables; no table lies in one."""
@@ -55,6 +56,11 @@ def inside(place: str, folder: str) -> bool:
 def segment(name: str) -> str:
     """A name as one plain path segment for people to recognise; what makes a folder unique is the id beside it."""
     return _UNSAFE.sub("_", name)[:64]
+
+
+def metadata_file(folder: str, version: int) -> str:
+    """A new name for a table's document, as Iceberg's specification wants it; some readers take no other."""
+    return f"{folder.rstrip('/')}/{version:05d}-{uuid.uuid4()}.metadata.json"
 
 
 def more_places(properties: dict[str, str]) -> list[str]:

@@ -2,30 +2,30 @@
 
 import uuid
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any
 
-from headgate.catalogs.iceberg import faults, table_metadata, view_metadata
+from headgate.catalogs.iceberg import documents, table_metadata
 from headgate.catalogs.iceberg.describing import descriptions
+from headgate.catalogs.iceberg.documents import FORMATS
 from headgate.catalogs.iceberg.places import check_document
 from headgate.catalogs.iceberg.storage import Storage
 from headgate.catalogs.interface import Document, Namespace, Staged, TablePlace
 from headgate.catalogs.kept import Kept
-from headgate.catalogs.locations import GOVERNED, checked_warehouse, inside, more_places, normal, segment
+from headgate.catalogs.locations import (
+    GOVERNED,
+    checked_warehouse,
+    inside,
+    more_places,
+    normal,
+    segment,
+)
 from headgate.catalogs.openings import Openings
 from headgate.model import tables as t
-from headgate.model.errors import ConnectionFailed, Damaged, HeadgateError, IllegalArgument
-from headgate.model.objects import ObjectType, clip
+from headgate.model.errors import ConnectionFailed, HeadgateError, IllegalArgument
+from headgate.model.objects import clip
 from headgate.store import Store, Write, places, pointers
 
 Json = dict[str, Any]
-
-_VERSION_DIGITS: Final = 5
-
-_FORMATS: Final = {ObjectType.TABLE: table_metadata, ObjectType.VIEW: view_metadata}
-"""How documents of each type are made, checked and changed."""
-
-_VERSIONS: Final = {ObjectType.TABLE: (1, 2, 3), ObjectType.VIEW: (1,)}
-"""The format versions that can be served."""
 
 
 class Native(Kept):
@@ -63,6 +63,9 @@ class Native(Kept):
     def own_places(self) -> tuple[str, ...]:
         return (self._governed,)
 
+    def own_sources(self) -> tuple[str, ...]:
+        return ()
+
     def test(self) -> None:
         """Write a file into the warehouse and delete it again."""
         self.storage.probe(f"{self.warehouse}/.headgate-{uuid.uuid4().hex}")
@@ -86,15 +89,7 @@ class Native(Kept):
 
     def document(self, at: TablePlace) -> Document:
         location = self._pointer(at)
-        found = self.storage.read(location)
-        if found.get("format-version") not in _VERSIONS[at.type] or not isinstance(
-            found.get("location"), str
-        ):
-            raise Damaged(
-                f"the metadata file of {at.type} '{clip(at.name)}' is damaged",
-                hint="restore it from a backup",
-            )
-        return Document(location, found)
+        return Document(location, documents.read(self.storage, location, at.type, at.name))
 
     def document_at(self, at: TablePlace, location: str) -> Document:
         return Document(location, self.storage.read(location))
@@ -121,7 +116,7 @@ class Native(Kept):
         place = definition.get("location")
         # Kept as the client spelled it: it compares what it asked for with what it gets.
         location = place.rstrip("/") if isinstance(place, str) and place else self._folder(at, id)
-        document = _FORMATS[at.type].create(location, definition, id)
+        document = FORMATS[at.type].create(location, definition, id)
         check_document(document, self.allowed)
         return Document(None, document)
 
@@ -134,13 +129,7 @@ class Native(Kept):
                 f"the metadata file '{clip(location, 200)}' is not inside this catalog",
                 hint=f"use a file under {' or '.join(self.allowed)}",
             )
-        try:
-            document = self.storage.read(location)
-        except HeadgateError as error:
-            raise IllegalArgument(
-                f"'{clip(location, 200)}' cannot be registered", hint=error.message
-            ) from None
-        self._check_registered(at, location, document)
+        document = documents.checked_registered(self.storage, at.type, location, self.allowed)
 
         def commit(tx: Write, object: int) -> None:
             _claim(tx, object, document)
@@ -155,10 +144,10 @@ class Native(Kept):
     ) -> Staged[Document]:
         if at.object:
             now = self.document(at)
-            _FORMATS[at.type].require(now.metadata, requirements)
+            FORMATS[at.type].require(now.metadata, requirements)
             return self._next(at, now, updates)
         table_metadata.require(None, requirements)
-        return self._first(table_metadata.applied(table_metadata.empty(_first_version(updates)), updates))
+        return self._first(documents.first(updates))
 
     def rename(self, at: TablePlace, to: TablePlace) -> None:
         """Names are kept in the object rows."""
@@ -190,7 +179,7 @@ class Native(Kept):
     def _first(self, document: Json) -> Staged[Document]:
         """Write the first document, for a pointer that is not there yet."""
         check_document(document, self.allowed)
-        written = _metadata_file(document, 0)
+        written = documents.metadata_file(document, 0)
         self.storage.write(written, document)
 
         def commit(tx: Write, object: int) -> None:
@@ -206,11 +195,9 @@ class Native(Kept):
         if not updates:
             # Nothing to write, but not if the table moved on meanwhile.
             return Staged(now, lambda tx, object: pointers.swap(tx, object, before, before))
-        after = _FORMATS[at.type].applied(now.metadata, updates)
-        if at.type is ObjectType.TABLE:
-            after = table_metadata.logged(after, now.metadata, before)
+        after = documents.following(at.type, now.metadata, before, updates)
         check_document(after, self.allowed)
-        written = _metadata_file(after, _version(before) + 1)
+        written = documents.metadata_file(after, documents.version_of(before) + 1)
         self.storage.write(written, after)
 
         def commit(tx: Write, object: int) -> None:
@@ -219,27 +206,6 @@ class Native(Kept):
                 _claim(tx, object, after)
 
         return Staged(Document(written, after), commit, lambda: self._discard(written))
-
-    def _check_registered(self, at: TablePlace, location: str, document: Json) -> None:
-        """Refuse a file that is no document of its kind, or one that names what is not in this catalog.
-
-        INVARIANT: the file may be any that its place holds, so nothing is said that was read in it.
-        """
-        try:
-            _FORMATS[at.type].checked(document)
-        except Exception:
-            # Whatever a parser stumbles over is the document's fault.
-            table = at.type is ObjectType.TABLE
-            reason = faults.of_table(document) if table else "it is not the metadata of a view"
-            raise IllegalArgument(f"'{clip(location, 200)}' cannot be registered", hint=reason) from None
-        try:
-            check_document(document, self.allowed)
-        except HeadgateError:
-            raise
-        except Exception:
-            raise IllegalArgument(
-                f"'{clip(location, 200)}' cannot be registered", hint="a part of it has the wrong type"
-            ) from None
 
     def _described(self, at: TablePlace, staged: Staged[Document]) -> Staged[t.LoadedTable]:
         described = descriptions.describe_table(at.name, staged.result.metadata, staged.result.location)
@@ -273,11 +239,6 @@ class Native(Kept):
             places.release(tx, at.object, [folder])
 
 
-def _metadata_file(document: Json, version: int) -> str:
-    folder = document["properties"].get("write.metadata.path") or f"{document['location']}/metadata"
-    return f"{folder.rstrip('/')}/{version:0{_VERSION_DIGITS}d}-{uuid.uuid4()}.metadata.json"
-
-
 def _place(document: Json) -> str:
     return normal(document["location"])
 
@@ -291,15 +252,3 @@ def _identity(document: Json) -> tuple[str, str | None]:
 def _claim(tx: Write, object: int, document: Json) -> None:
     place, known = _identity(document)
     places.claim(tx, object, [place], uuid=known)
-
-
-def _first_version(updates: Sequence[Json]) -> int:
-    """The format version that a new table asks for, known before its first snapshot is read by its rules."""
-    asked = [u.get("format-version") for u in updates if u.get("action") == "upgrade-format-version"]
-    return asked[0] if asked and isinstance(asked[0], int) else table_metadata.DEFAULT_FORMAT_VERSION
-
-
-def _version(location: str) -> int:
-    """The number of a metadata file; one that another writer named otherwise starts anew."""
-    number = location.rpartition("/")[2].partition("-")[0]
-    return int(number) if number.isdigit() else 0

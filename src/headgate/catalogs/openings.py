@@ -28,7 +28,7 @@ RAISE_LARGEST: Final = "the operator raises 'largest-document' in headgate.toml"
 
 _NAME: Final = re.compile(r"[a-z0-9_]([a-z0-9_.-]{0,251}[a-z0-9_])?", re.ASCII)
 _AUTHORITY: Final = re.compile(r"(?P<host>[a-z0-9_.-]+|\[[0-9a-f:.]+\])(:(?P<port>[0-9]{1,5}))?", re.ASCII)
-_USUAL_PORT: Final = {"http": "80", "https": "443"}
+_USUAL_PORT: Final = {"http": "80", "https": "443", "postgresql": "5432"}
 _ADDRESS_KEY: Final = re.compile(r"(^|[-_.])(uri|url|endpoint)$", re.IGNORECASE)
 _REGION: Final = re.compile(r"[a-zA-Z0-9-]{1,40}", re.ASCII)
 
@@ -137,7 +137,9 @@ class Openings(msgspec.Struct, frozen=True):
     def check_addresses(self, properties: Mapping[str, str]) -> None:
         """Refuse properties that name a host which is not open, or AWS while no bucket is."""
         for key, value in properties.items():
-            if value and _ADDRESS_KEY.search(key):
+            # A database in a file has no host: whoever opens it asks for the place of the file.
+            in_file = key == "jdbc-url" and value.startswith("jdbc:sqlite:")
+            if value and _ADDRESS_KEY.search(key) and not in_file:
                 self.check_url(f"property '{clip(key)}'", value.removeprefix("jdbc:"))
             if key in ("s3-region", "s3.region") and value and not _REGION.fullmatch(value):
                 raise IllegalArgument(f"property '{key}' is no AWS region", hint="such as eu-central-1")

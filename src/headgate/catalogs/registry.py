@@ -3,11 +3,15 @@
 import threading
 import uuid
 from collections.abc import Callable, Mapping
-from typing import Final
+from typing import Final, Protocol
 
 import msgspec
 
 from headgate.catalogs import folders
+from headgate.catalogs.databases.addresses import URL_KEY
+from headgate.catalogs.databases.iceberg_catalog import NAME, check_jdbc, jdbc_catalog
+from headgate.catalogs.glue.catalog import BOTH, check_glue, glue_catalog
+from headgate.catalogs.hive.metastore import HIVE, ICEBERG
 from headgate.catalogs.interface import Catalog
 from headgate.catalogs.kept import Kept
 from headgate.catalogs.locations import checked_warehouse, more_places, segment
@@ -16,12 +20,16 @@ from headgate.catalogs.openings import Openings
 from headgate.catalogs.rest import RestIceberg
 from headgate.model.errors import Forbidden, IllegalArgument
 from headgate.model.objects import CatalogType, clip
-from headgate.store import Store
+from headgate.model.places import overlap
+from headgate.store import Store, places
 
 BACKEND: Final = "catalog-backend"
 _ICEBERG, _NATIVE = "lakehouse-iceberg", "native"
 
 _MOST_REMOTE: Final = 200
+
+_SYSTEMS: Final = {_ICEBERG: (BACKEND, _NATIVE), "hive": ("metastore-type", "hive")}
+"""The property that says which of several systems is behind a provider, and which it is where nothing is said."""
 
 _LEGACY: Final = {(CatalogType.FILESET, "hadoop"): "fileset"}
 """Names that older clients still send."""
@@ -38,6 +46,8 @@ class CatalogDefinition(msgspec.Struct, frozen=True):
     type: CatalogType
     provider: str
     properties: dict[str, str]
+    name: str = ""
+    """What it is called now, for errors that name it."""
 
     def __repr__(self) -> str:
         return f"CatalogDefinition({self.folder!r}, {self.type!r}, {self.provider!r})"
@@ -50,8 +60,13 @@ def new_folder(metalake: str, name: str) -> str:
 
 def kind_of(provider: str, properties: Mapping[str, str]) -> str:
     """What the properties of a catalog are listed under, as `Provider.kind`."""
-    backend = properties.get(BACKEND, "").lower() or _NATIVE if provider == _ICEBERG else ""
-    return " ".join(word for word in (provider, backend, "catalog") if word)
+    return " ".join(word for word in (provider, _backend_of(provider, properties), "catalog") if word)
+
+
+def _backend_of(provider: str, properties: Mapping[str, str]) -> str:
+    """Which of several systems behind one provider is meant; "" where there is one only."""
+    key, usual = _SYSTEMS.get(provider, ("", ""))
+    return properties.get(key, "").lower() or usual
 
 
 class Provider(msgspec.Struct, frozen=True):
@@ -63,14 +78,23 @@ class Provider(msgspec.Struct, frozen=True):
     open: Callable[[CatalogDefinition], Catalog]
     fixed: frozenset[str] = frozenset()
     """Properties that may not change once the catalog is made, because tables already rest on them."""
+    check: Callable[[CatalogDefinition], None] = lambda definition: None
+    """Refuses what this kind of catalog cannot be declared with."""
 
     @property
     def kind(self) -> str:
-        return kind_of(self.name, {BACKEND: self.backend})
+        return " ".join(word for word in (self.name, self.backend, "catalog") if word)
 
     def __str__(self) -> str:
-        backend = f" with {BACKEND}={self.backend}" if self.backend else ""
+        backend = f" with {_SYSTEMS[self.name][0]}={self.backend}" if self.backend else ""
         return f"{self.name}{backend} ({self.type})"
+
+
+class _Connected(Catalog, Protocol):
+    """A catalog with connections to another system."""
+
+    def close(self) -> None:
+        """Let go of them."""
 
 
 class Registry:
@@ -80,7 +104,7 @@ class Registry:
         self.store = store
         self.openings = openings
         self.warehouse = warehouse
-        self._remote: dict[tuple[str, tuple[tuple[str, str], ...]], RestIceberg] = {}
+        self._remote: dict[tuple[str, str, tuple[tuple[str, str], ...]], _Connected] = {}
         self._lock = threading.Lock()
 
         def kept(_: CatalogDefinition) -> Catalog:
@@ -104,22 +128,81 @@ class Registry:
                 self._rest,
                 frozenset({BACKEND, "uri", "warehouse"}),
             ),
+            Provider(
+                CatalogType.RELATIONAL,
+                _ICEBERG,
+                "jdbc",
+                self._jdbc,
+                frozenset({BACKEND, URL_KEY, "warehouse", NAME}),
+                self._check_jdbc,
+            ),
+            self._glue(_ICEBERG, ICEBERG, BACKEND),
+            self._glue("hive", HIVE, "metastore-type"),
+            self._glue("glue", BOTH, "aws-region"),
             Provider(CatalogType.FILESET, "fileset", "", kept),
             Provider(CatalogType.MESSAGING, "topic", "", kept),
             Provider(CatalogType.MODEL, "model", "", kept),
         )
 
     def _rest(self, definition: CatalogDefinition) -> Catalog:
-        """Kept open, as opening one asks the other server where it is and for a token."""
-        key = (definition.folder, tuple(sorted(definition.properties.items())))
+        d = definition
+        return self._kept_open(
+            d, lambda: RestIceberg(self.store, d.folder, d.properties, self.openings, self.warehouse)
+        )
+
+    def _jdbc(self, definition: CatalogDefinition) -> Catalog:
+        d = definition
+        return self._kept_open(
+            d,
+            lambda: jdbc_catalog(self.store, d.name, d.folder, d.properties, self.openings, self.warehouse),
+        )
+
+    def _check_jdbc(self, definition: CatalogDefinition) -> None:
+        self._check_warehouse(definition)
+        check_jdbc(self.store, definition.properties, self.openings, self.warehouse)
+
+    def _glue(self, provider: str, kind: str, key: str) -> Provider:
+        """AWS Glue behind a provider; `kind` says which formats the catalog shows."""
+
+        def check(d: CatalogDefinition) -> None:
+            self._check_warehouse(d)
+            check_glue(kind, d.properties, self.openings)
+
+        def opened(d: CatalogDefinition) -> Catalog:
+            return self._kept_open(
+                d,
+                lambda: glue_catalog(
+                    kind, self.store, d.name, d.folder, d.properties, self.openings, self.warehouse
+                ),
+            )
+
+        fixed = frozenset({key, "aws-region", "s3-region", "aws-glue-catalog-id", "aws-glue-endpoint"})
+        backend = "" if kind == BOTH else "glue"
+        return Provider(CatalogType.RELATIONAL, provider, backend, opened, fixed | {"warehouse"}, check)
+
+    def _check_warehouse(self, definition: CatalogDefinition) -> None:
+        """Where others keep tables too is not this server's own warehouse, which it divides by itself."""
+        if not definition.properties.get("warehouse"):
+            return
+        place = checked_warehouse(definition.properties["warehouse"])
+        self.openings.check_place("property 'warehouse'", place)
+        if self.warehouse is not None and overlap(
+            places.canonical(place), places.canonical(checked_warehouse(self.warehouse))
+        ):
+            raise IllegalArgument(
+                "property 'warehouse' names this server's own warehouse, or what lies around it",
+                hint="choose another folder",
+            )
+
+    def _kept_open(self, definition: CatalogDefinition, open: Callable[[], _Connected]) -> Catalog:
+        """Kept open, as opening one asks the other system where it is, who we are, and for a token."""
+        key = (definition.folder, definition.name, tuple(sorted(definition.properties.items())))
         with self._lock:
             known = self._remote.get(key)
             if known is None:
                 if len(self._remote) >= _MOST_REMOTE:
                     self._remote.pop(next(iter(self._remote))).close()
-                known = self._remote[key] = RestIceberg(
-                    self.store, definition.folder, definition.properties, self.openings, self.warehouse
-                )
+                known = self._remote[key] = open()
             return known
 
     def close(self) -> None:
@@ -133,13 +216,13 @@ class Registry:
         wanted = (name or "").strip().lower() or _IMPLIED.get(type, "")
         wanted = _LEGACY.get((type, wanted), wanted)
         named = [p for p in self.providers if (p.type, p.name) == (type, wanted)]
-        backend = properties.get(BACKEND, "").lower()
+        backend = _backend_of(wanted, properties)
         for provider in named:
-            if backend in ("", provider.backend) or not provider.backend:
+            if backend == provider.backend or not provider.backend:
                 return provider
         what = f"provider '{clip(wanted)}'" if wanted else "a catalog without a provider"
         if named:
-            what += f" with {BACKEND}={clip(backend)}"
+            what += f" with {_SYSTEMS[wanted][0]}={clip(backend)}"
         built = ", ".join(str(provider) for provider in self.providers)
         raise IllegalArgument(
             f"{what} of type {type} is not built into this server", hint=f"use one of {built}"
@@ -162,6 +245,7 @@ class Registry:
         provider = self.provider(definition.type, definition.provider, properties)
         if provider.backend == _NATIVE and properties.get("warehouse"):
             self.openings.check_place("property 'warehouse'", checked_warehouse(properties["warehouse"]))
+        provider.check(definition)
 
     def open(self, definition: CatalogDefinition) -> Catalog:
         """The adapter of a catalog, asked anew whether all that it names is still open."""

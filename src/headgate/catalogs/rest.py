@@ -2,39 +2,33 @@
 
 import time
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import msgspec
 
 from headgate.catalogs.iceberg.describing import descriptions
-from headgate.catalogs.iceberg.describing.known_columns import columns_digest, known_columns
-from headgate.catalogs.iceberg.places import PLACES
 from headgate.catalogs.iceberg.schema import highest_id
 from headgate.catalogs.iceberg.storage import Storage
-from headgate.catalogs.interface import Document, Namespace, Staged, TablePlace
+from headgate.catalogs.interface import Described, Document, Namespace, Staged, TablePlace
 from headgate.catalogs.locations import GOVERNED, inside, more_places, normal
 from headgate.catalogs.openings import Openings
+from headgate.catalogs.outside.claims import Claims, outside_folders, outside_identity
 from headgate.catalogs.rest_client import RestClient, segment
 from headgate.model import tables as t
 from headgate.model.errors import (
     Damaged,
-    Forbidden,
     HeadgateError,
-    IllegalArgument,
     NotFound,
-    Unavailable,
     Unsupported,
 )
 from headgate.model.objects import ObjectType
-from headgate.model.past import NOTHING_BEFORE, Past
-from headgate.model.places import overlap
-from headgate.store import Store, Write, dropped, outside_tables, places
+from headgate.store import Store, places
+from headgate.store.metadata.sources import server_of
 
 Json = dict[str, Any]
 
-_MOST_KNOWN: Final = 100_000
 _MOST_NAMES: Final = 100_000
 """What one list of another server may hold: each gets a row here."""
 _MOST_PAGES: Final = 10_000
@@ -54,6 +48,7 @@ class RestIceberg:
     """
 
     outside = True
+    hive = False
 
     def __init__(
         self,
@@ -63,14 +58,9 @@ class RestIceberg:
         openings: Openings,
         warehouse: str | None = None,
     ) -> None:
-        self.store = store
-        self.reserved = None if warehouse is None else places.canonical(warehouse)
-        """The server's own warehouse, in which no table of another server lies."""
         self.folder = folder
         self.source = f"{properties.get('uri', '')} {properties.get('warehouse', '')}"
-        self._claimed: dict[int, tuple[_CatalogIdentity, Past]] = {}
-        """What each table was last found to have made its own, and what was known of it: nothing is asked again while
-        both stay the same."""
+        self.claims = Claims(store, self.source, warehouse)
         self.client = RestClient(properties, openings)
         self.properties = properties
         self.storage = Storage(properties, openings)
@@ -134,8 +124,14 @@ class RestIceberg:
         return sorted(entry["name"] for entry in found)
 
     def load_table(self, at: TablePlace) -> t.LoadedTable:
+        return self.described(at).table
+
+    def described(self, at: TablePlace) -> Described:
         now = self.document(at)
-        return descriptions.describe_table(at.name, now.metadata, now.location)
+        return Described(descriptions.describe_table(at.name, now.metadata, now.location), now)
+
+    def columns(self, at: TablePlace) -> Document:
+        return self.document(at)
 
     def create_table(self, at: TablePlace, definition: t.TableDefinition) -> Staged[t.LoadedTable]:
         # The other server chooses the place; any will do to check the definition against.
@@ -162,7 +158,7 @@ class RestIceberg:
                 },
             ]
             now = self.commit_document(at, requirements, updates).result
-        commit = self._claiming(at, now)
+        commit = self.claims.claiming(at, now)
         renames = [change for change in changes if isinstance(change, t.RenameTable)]
         if renames:
             schema = (
@@ -180,33 +176,33 @@ class RestIceberg:
                 raise
         if not purge:
             return Staged(None)
-        return Staged(None, places.purge, finish=lambda: self._release(at.object))
+        return Staged(None, places.purge, finish=lambda: self.claims.release(at.object, self.storage))
 
     # -- documents ----------------------------------------------------------------------------------------------
 
     def document(self, at: TablePlace) -> Document:
         found = _document(self.client.ask("GET", self._path(at), at.type))
         if at.object and at.type is ObjectType.TABLE:
-            return msgspec.structs.replace(found, past=self._own(at.object, found))
+            return self.claims.own(at.object, found)
         return found
 
     def document_at(self, at: TablePlace, location: str) -> Document:
         found = Document(location, self.storage.read(location))
-        with self.store.read() as read:
-            past = outside_tables.past(read, at.object)
-        if self._identity(found).uuid != past.uuid:
+        past = self.claims.past(at.object)
+        if outside_identity(found).uuid != past.uuid:
             raise NotFound("the table was made again in the meantime", about=ObjectType.TABLE)
         return msgspec.structs.replace(found, past=past)
 
     def own_folders(self, document: Document) -> tuple[str, ...]:
-        """The other server answers for its locations, so those that a table names besides its own count as well."""
-        properties = document.metadata.get("properties", {})
-        places = [document.metadata["location"], *(properties[key] for key in PLACES if properties.get(key))]
-        return tuple(dict.fromkeys(normal(place).rstrip("/") for place in places))
+        return outside_folders(document)
 
     def own_places(self) -> tuple[str, ...]:
         """None: copies lie beside their table, so what lies around them lies around the table's own place."""
         return ()
+
+    def own_sources(self) -> tuple[str, ...]:
+        """The server, whichever of its warehouses: under how many names it has one is not known here."""
+        return (server_of(self.properties["uri"]),)
 
     def governed_folder(self, document: Document, object: int) -> str:
         above = normal(document.metadata["location"]).rstrip("/").rpartition("/")[0]
@@ -223,7 +219,7 @@ class RestIceberg:
     def new_document(self, at: TablePlace, definition: Json) -> Document:
         body = {**_present(definition), "name": at.name, "stage-create": True}
         document = _document(self.client.ask("POST", self._kind(at), at.type, body))
-        self._check_places(self.own_folders(document))
+        self.claims.check(self.own_folders(document))
         return document
 
     def create_document(self, at: TablePlace, definition: Json) -> Staged[Document]:
@@ -245,7 +241,7 @@ class RestIceberg:
         self._check_own(at)
         body = self._commit(at, requirements, updates)
         answer = _document(self.client.ask("POST", self._path(at), at.type, body))
-        return Staged(answer, self._claiming(at, answer)) if at.object else self._made(at, answer)
+        return Staged(answer, self.claims.claiming(at, answer)) if at.object else self._made(at, answer)
 
     def commit_together(
         self, changes: Sequence[tuple[TablePlace, Sequence[Json], Sequence[Json]]]
@@ -262,7 +258,7 @@ class RestIceberg:
         self.client.ask("POST", "/transactions/commit", ObjectType.TABLE, body)
         answers = [self.document(at) for at, _, _ in changes]
         return [
-            Staged(answer, self._claiming(at, answer))
+            Staged(answer, self.claims.claiming(at, answer))
             for (at, _, _), answer in zip(changes, answers, strict=True)
         ]
 
@@ -280,75 +276,6 @@ class RestIceberg:
         if at.object and at.type is ObjectType.TABLE:
             self.document(at)
 
-    def _own(self, object: int, document: Document) -> Past:
-        """Make sure that what the other server says of a table is this table's alone; what is known of its columns.
-
-        INVARIANT: asked of every document before anything of it is used, so whatever the other server claims, no table of
-        anybody else is read, planned or given through it, and no column sheds what was said of it.
-        """
-        wanted = self._identity(document)
-        known, past = self._claimed.get(object, (None, NOTHING_BEFORE))
-        if known == wanted and past.version == outside_tables.version(self.store, object):
-            return past
-        try:
-            with self.store.joined("headgate", "sight") as tx:
-                again = self._remember(tx, object, document)
-                back = dropped.return_to(tx, object, wanted.folders, wanted.uuid, self.source)
-                self._claim(tx, object, document)
-                past = outside_tables.past(tx, object)
-        except IllegalArgument:
-            raise _of_others() from None
-        if back or again:
-            # Decided upon before its tags and policies were there again.
-            raise Unavailable(
-                "the table has just come back" if back else "the table was made again", hint="ask again"
-            )
-        places.check_uncontested(self.store, object)
-        if len(self._claimed) > _MOST_KNOWN:
-            self._claimed.clear()
-        self._claimed[object] = (wanted, past)
-        return past
-
-    def _remember(self, tx: Write, object: int, document: Document) -> bool:
-        """Keep what the document tells of the table's columns; whether it is of another table."""
-        columns, last = known_columns(document.metadata)
-        return outside_tables.remember(tx, object, self._identity(document).uuid, columns, last)
-
-    def _claim(self, tx: Write, object: int, document: Document) -> None:
-        folders = self.own_folders(document)
-        self._check_places(folders)
-        places.claim(tx, object, folders, uuid=self._identity(document).uuid, source=self.source)
-
-    def _check_places(self, folders: Sequence[str]) -> None:
-        """INVARIANT: whatever another server says, it gives nobody what this server keeps in its own folders."""
-        if any(GOVERNED in folder.split("/") for folder in folders):
-            raise IllegalArgument(f"no table can lie in a folder called '{GOVERNED}'")
-        if self.reserved is not None and any(
-            overlap(places.canonical(folder), self.reserved) for folder in folders
-        ):
-            raise IllegalArgument("no table of another server can lie in this server's own warehouse")
-
-    def _identity(self, document: Document) -> "_CatalogIdentity":
-        """What tells a table from all others, and its columns."""
-        known = document.metadata.get("table-uuid")
-        if not isinstance(known, str) or not isinstance(document.metadata.get("location"), str):
-            raise Damaged("the catalog's answer does not say which table it is of and where it lies")
-        return _CatalogIdentity(known.lower(), self.own_folders(document), columns_digest(document.metadata))
-
-    def _claiming(self, at: TablePlace, document: Document) -> Callable[[Write, int], None]:
-        def claim(tx: Write, object: int) -> None:
-            if at.type is not ObjectType.TABLE:
-                return
-            try:
-                self._remember(tx, object, document)
-                self._claim(tx, object, document)
-            except IllegalArgument:
-                if at.object:
-                    raise _of_others() from None
-                raise
-
-        return claim
-
     def _made(self, at: TablePlace, document: Document) -> Staged[Document]:
         """A table or view that was made there; taken back if it cannot be its own here."""
 
@@ -356,16 +283,7 @@ class RestIceberg:
             with suppress(HeadgateError):
                 self.client.ask("DELETE", self._path(at), at.type, purgeRequested="false")
 
-        return Staged(document, self._claiming(at, document), abandon)
-
-    def _release(self, object: int) -> None:
-        """Let go of the places of a table that the other server purged, where no file is left in them."""
-        with self.store.read() as read:
-            mine = [row.place for row in places.of(read, object)]
-        with suppress(HeadgateError):
-            gone = [place for place in mine if not self.storage.holds_files(place)]
-            with self.store.write("headgate", "purge") as tx:
-                places.release(tx, object, gone)
+        return Staged(document, self.claims.claiming(at, document), abandon)
 
     # -- inside -------------------------------------------------------------------------------------------------
 
@@ -415,20 +333,6 @@ class RestIceberg:
             if token is not None:
                 tokens.add(str(token))
         return found
-
-
-class _CatalogIdentity(NamedTuple):
-    uuid: str
-    folders: tuple[str, ...]
-    columns: bytes
-    """A digest."""
-
-
-def _of_others() -> Forbidden:
-    return Forbidden(
-        "the table lies in a place that belongs to something else",
-        hint="the catalog's server says so: ask who keeps it; 'headgate doctor' tells the operator more",
-    )
 
 
 def _lacks_last_column(update: Json) -> bool:

@@ -9,7 +9,7 @@ from rich.text import Text
 from headgate import __version__
 from headgate.cli.access import grants, group, owner, role, token, user
 from headgate.cli.failure import Failure
-from headgate.cli.metadata import catalog, classify, metalake, schema, table, tag
+from headgate.cli.metadata import catalog, classify, engine_config, metalake, schema, table, tag
 from headgate.cli.operations import audit, doctor, serve
 from headgate.cli.output import console
 from headgate.cli.policies import decisions, governance, key, lens, policy, trials
@@ -25,7 +25,7 @@ app = typer.Typer(
 )
 for _module in (
     serve, doctor, token, metalake, catalog, schema, table, user, group, role, grants, owner, tag, policy, key, audit,
-    sync, lens, decisions, governance, trials, classify,
+    sync, lens, decisions, governance, trials, classify, engine_config,
 ):  # fmt: skip
     app.add_typer(_module.app)
 

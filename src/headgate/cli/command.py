@@ -4,14 +4,19 @@ Every module of commands has an `app`, made by `group` or `verbs`, and `headgate
 """
 
 import inspect
+import re
+import sys
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import typer
 
-from headgate.cli.failure import Usage
-from headgate.cli.output import Format
+from headgate.cli.failure import Failure, Usage
+from headgate.cli.output import AnswerFormat, Format
 from headgate.cli.session import Session
+
+LOCAL: Final = "http://127.0.0.1:8090"
+"""Where a server listens unless it is told otherwise."""
 
 Url = Annotated[str, typer.Option("--url", envvar="HEADGATE_URL", help="Where the server is.")]
 Token = Annotated[
@@ -23,18 +28,28 @@ Login = Annotated[
     typer.Option("--login", envvar="HEADGATE_USER", help="Who you are, believed by a --dev server only."),
 ]
 Metalake = Annotated[str | None, typer.Option("--metalake", envvar="HEADGATE_METALAKE", help="The metalake.")]
-Output = Annotated[Format, typer.Option("--output", help="How to show the answer.", case_sensitive=False)]
-
-_SHARED = [
-    inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
-    for name, annotation, default in (
-        ("url", Url, "http://127.0.0.1:8090"),
-        ("token", Token, None),
-        ("login", Login, None),
-        ("metalake", Metalake, None),
-        ("output", Output, Format.TABLE),
-    )
+Output = Annotated[
+    AnswerFormat, typer.Option("--output", help="How to show the answer.", case_sensitive=False)
 ]
+ReportOutput = Annotated[
+    Format,
+    typer.Option("--output", help="How to show the answer; junit is a test report.", case_sensitive=False),
+]
+
+
+def _shared(output: Any) -> list[inspect.Parameter]:
+    """The options that all commands share; what they offer as --output is of two kinds."""
+    return [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+        for name, annotation, default in (
+            ("url", Url, LOCAL),
+            ("token", Token, None),
+            ("login", Login, None),
+            ("metalake", Metalake, None),
+            ("output", output, Format.TABLE if output is ReportOutput else AnswerFormat.TABLE),
+        )
+    ]
+
 
 # -- options that many commands have --------------------------------------------------------------------------
 
@@ -42,9 +57,13 @@ Name = Annotated[str, typer.Option("--name", help="Its name.")]
 Catalog = Annotated[str, typer.Option("--catalog", help="The catalog.")]
 Schema = Annotated[str, typer.Option("--schema", help="The schema.")]
 Comment = Annotated[str | None, typer.Option("--comment", help="What it is for.")]
-Properties = Annotated[str | None, typer.Option("--properties", help="k=v,k=v")]
+Properties = Annotated[
+    list[str] | None,
+    typer.Option("--properties", help="k=v,k=v; a comma in a value is written '\\,'. May be repeated."),
+]
 Rename = Annotated[str | None, typer.Option("--rename", help="Its new name.")]
 Remove = Annotated[str | None, typer.Option("--remove", help="Properties to remove: k,k")]
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
 On = Annotated[str, typer.Option("--on", help="The object as TYPE:NAME, e.g. table:lake.sales.orders.")]
 Force = Annotated[bool, typer.Option("--force", help="Even if it is in use or not empty.")]
 
@@ -59,8 +78,11 @@ def verbs() -> typer.Typer:
     return typer.Typer(rich_markup_mode=None)
 
 
-def command(app: typer.Typer, name: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Register `function(session, …)` as a command with the shared options."""
+def command(
+    app: typer.Typer, name: str, *, reports: bool = False
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Register `function(session, …)` as a command with the shared options; one that `reports` also writes JUnit."""
+    options = _shared(ReportOutput if reports else Output)
 
     def register(function: Callable[..., None]) -> Callable[..., None]:
         signature = inspect.signature(function, eval_str=True)
@@ -70,10 +92,10 @@ def command(app: typer.Typer, name: str) -> Callable[[Callable[..., None]], Call
         ]
 
         def run(**given: Any) -> None:
-            shared = {parameter.name: given.pop(parameter.name) for parameter in _SHARED}
-            function(Session(format=shared.pop("output"), **shared), **given)
+            shared = {parameter.name: given.pop(parameter.name) for parameter in options}
+            function(Session(format=Format(shared.pop("output")), **shared), **given)
 
-        parameters = [*own, *_SHARED]
+        parameters = [*own, *options]
         run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
         run.__doc__ = function.__doc__
@@ -83,20 +105,38 @@ def command(app: typer.Typer, name: str) -> Callable[[Callable[..., None]], Call
     return register
 
 
-def pairs(text: str | None) -> dict[str, str]:
-    """Read ``k=v,k=v``."""
+def confirm(question: str, yes: bool, *, look: str) -> None:
+    """Ask before something is done that is hard to take back; a no is a failure."""
+    need_answer(yes, look=look)
+    if not yes and not typer.confirm(question, err=True):
+        raise Failure("nothing was changed")
+
+
+def need_answer(yes: bool, *, look: str) -> None:
+    """Refuse where nobody can be asked and nobody said yes before; `look` says how to see first what would be done."""
+    if not yes and not sys.stdin.isatty():
+        raise Usage("nobody can be asked here", f"{look}, then add --yes")
+
+
+def pairs(texts: list[str] | None) -> dict[str, str]:
+    """Read ``k=v,k=v``, given once or several times."""
     found: dict[str, str] = {}
-    for part in names(text):
+    for part in (part for text in texts or () for part in names(text)):
         key, equals, value = part.partition("=")
         if not equals or not key.strip():
-            raise Usage(f"'{part}' is not key=value", "write --properties k=v,k=v")
+            raise Usage(
+                f"'{part}' is not key=value", "write --properties k=v,k=v, and a comma in a value as '\\,'"
+            )
+        if key.strip() in found:
+            raise Usage(f"property '{key.strip()}' is given twice", "give it once")
         found[key.strip()] = value.strip()
     return found
 
 
 def names(text: str | None) -> list[str]:
-    """Read ``a,b``."""
-    return [part.strip() for part in (text or "").split(",") if part.strip()]
+    """Read ``a,b``; a comma after a backslash belongs to the name."""
+    parts = (part.replace("\\,", ",").strip() for part in re.split(r"(?<!\\),", text or ""))
+    return [part for part in parts if part]
 
 
 def object_of(text: str) -> tuple[str, str]:
@@ -108,7 +148,7 @@ def object_of(text: str) -> tuple[str, str]:
 
 
 def updates(
-    rename: str | None, comment: str | None, properties: str | None, remove: str | None
+    rename: str | None, comment: str | None, properties: list[str] | None, remove: str | None
 ) -> dict[str, Any]:
     """The common changes of an object, as the server reads them."""
     changes: list[dict[str, str]] = []

@@ -2,7 +2,7 @@
 
 
 class Failure(Exception):
-    """It was not done."""
+    """It was not done: no such object, a conflict, no server. Or it looked for something amiss and found it."""
 
     code = 1
 
@@ -13,12 +13,12 @@ class Failure(Exception):
 
 
 class Usage(Failure):
-    """The command does not make sense as it was written."""
+    """The command does not make sense as it was written, or nobody can be asked who must be."""
 
     code = 2
 
 
 class Denied(Failure):
-    """The server knows the caller not, or knows that they may not."""
+    """Denied, or not signed in; for `check`, the answer is no."""
 
     code = 3

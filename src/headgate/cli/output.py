@@ -11,15 +11,21 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from headgate.cli.failure import Usage
-
 
 class Format(enum.StrEnum):
     TABLE = "table"
     JSON = "json"
     YAML = "yaml"
     JUNIT = "junit"
-    """For pipelines that read test reports; of the results of a synchronisation only."""
+    """For pipelines that read test reports; of commands that make one only."""
+
+
+class AnswerFormat(enum.StrEnum):
+    """What every command offers, also those that make no report."""
+
+    TABLE = "table"
+    JSON = "json"
+    YAML = "yaml"
 
 
 def console(*, err: bool = False) -> Console:
@@ -43,8 +49,7 @@ def done(message: str, value: Any, format: Format) -> None:
 
 
 def text(value: Any, format: Format) -> str:
-    if format is Format.JUNIT:
-        raise Usage("this answer is no test report", "use --output json; 'headgate sync' has --output junit")
+    assert format is not Format.JUNIT, "a command that offers reports writes them itself"
     if format is Format.YAML:
         return yaml.safe_dump(value, sort_keys=False, allow_unicode=True).rstrip("\n")
     return json.dumps(value, indent=2, ensure_ascii=False)

@@ -1,13 +1,12 @@
 """A session with a server: where it is, who one is, in which metalake, and how answers are shown."""
 
-import contextlib
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 import httpx
 import msgspec
 
-from headgate.cli import output
+from headgate.cli import answers, output
 from headgate.cli.failure import Denied, Failure, Usage
 
 Path = tuple[str, ...]
@@ -24,6 +23,24 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
 
     def __repr__(self) -> str:
         return f"Session(url={self.url!r})"
+
+    @property
+    def address(self) -> str:
+        """Where the server is. INVARIANT: nothing is guessed of it, least of all that it is asked without TLS."""
+        try:
+            parts = urlsplit(self.url)
+            whole = parts.scheme in ("http", "https") and bool(parts.hostname)
+        except ValueError:
+            whole = False
+        if not whole:
+            raise self._no_address()
+        return self.url.rstrip("/")
+
+    def _no_address(self) -> Usage:
+        return Usage(
+            f"'{self.url}' is not the address of a server",
+            "write --url or HEADGATE_URL as http://host:8090 or https://host",
+        )
 
     def in_metalake(self, *path: str) -> Path:
         """A path below the metalake of this session."""
@@ -56,7 +73,7 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     ) -> Any:
         """Send a request and give back its JSON; a refusal becomes a failure. Without patience: wait for the end."""
         # Each segment is encoded whole, so that a name with a slash stays one name.
-        address = "/".join((self.url.rstrip("/"), "api", *(quote(segment, safe="") for segment in path)))
+        address = "/".join((self.address, "api", *(quote(segment, safe="") for segment in path)))
         headers = {"Accept": "application/vnd.gravitino.v1+json"}
         auth: httpx.BasicAuth | None = None
         if self.token:
@@ -64,7 +81,7 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
         elif self.login:
             auth = httpx.BasicAuth(self.login, "")
         else:
-            raise Usage(
+            raise Denied(
                 "nobody is signed in",
                 "set HEADGATE_TOKEN (see 'headgate token create'), or --login NAME for a --dev server",
             )
@@ -78,13 +95,13 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
                 method, address, json=body, params=asked, headers=headers, auth=auth, timeout=patience
             )
         except httpx.InvalidURL:
-            raise Usage(f"'{self.url}' is not an address", "write it as http://host:8090") from None
+            raise self._no_address() from None
         except httpx.HTTPError as error:
             raise Failure(
                 f"{self.url} does not answer ({type(error).__name__})",
                 "start it with 'headgate serve', or correct --url",
             ) from None
-        return _read(answer)
+        return answers.read(answer, signed_by_token=bool(self.token))
 
     def names(self, path: Path) -> list[dict[str, str]]:
         """The names in a list of identifiers."""
@@ -93,7 +110,7 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     def dropped(self, what: str, answer: Any) -> None:
         """Say that it is gone; a thing that was not there is a failure, for the command did nothing."""
         if not any(answer.get(word) for word in ("dropped", "removed", "deleted")):
-            raise Failure(f"{what} does not exist", "'… list' shows what is there")
+            raise Failure(f"{what} does not exist", answers.listing(what.partition(" ")[0]))
         self.done(f"{what} deleted")
 
     def show(self, value: Any, *columns: str) -> None:
@@ -103,25 +120,3 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     def done(self, message: str, value: Any = None) -> None:
         """Print that it was done: a sentence, or the answer for machines."""
         output.done(message, value, self.format)
-
-
-def _read(answer: httpx.Response) -> Any:
-    body: Any = None
-    with contextlib.suppress(msgspec.DecodeError):
-        body = msgspec.json.decode(answer.content)
-    if not isinstance(body, dict):
-        body = {}
-    # A connection test tells its failure in a body with status 200.
-    if answer.is_success and body.get("code", 0) == 0:
-        return body
-    message = str(body.get("message") or f"the server answered {answer.status_code}")
-    if answer.status_code == 401:
-        raise Denied(message, "check HEADGATE_TOKEN; a service admin makes one by 'headgate token create'")
-    if answer.status_code == 403:
-        raise Denied(message, "ask for it to be granted; 'headgate explain' says what is missing")
-    hints = {
-        404: "'… list' shows what is there",
-        409: "read it again ('… details') and retry",
-        503: "the server cannot decide now: its log and /health/ready say why",
-    }
-    raise Failure(message, hints.get(answer.status_code))

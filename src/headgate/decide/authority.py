@@ -58,11 +58,11 @@ class Node(msgspec.Struct, frozen=True):
         """What these roles allow and deny on this very object; of inactive ones only what they deny counts."""
         allow = deny = 0
         for role in roles:
-            masks = self.grants.get(role)
-            if masks is not None:
-                deny |= masks.deny
+            bits = self.grants.get(role)
+            if bits is not None:
+                deny |= bits.deny
                 if role not in inactive:
-                    allow |= masks.allow
+                    allow |= bits.allow
         return allow, deny
 
 
@@ -92,6 +92,18 @@ class Rule(msgspec.Struct, frozen=True):
     document: str
     enabled: bool
     authors: tuple[str, ...] = ()
+    """Whoever wrote what it says now is the last."""
+    groups: tuple[str, ...] | None = None
+    """The groups that their token told then, if it told any."""
+    since: int = 0
+    """The revision at which they wrote it."""
+
+
+class KeyPool(msgspec.Struct, frozen=True):
+    """Tables that share the tokens of a mask's key, and the name of what they share."""
+
+    name: str
+    tables: frozenset[int]
 
 
 class Caller(msgspec.Struct, frozen=True):
@@ -124,6 +136,7 @@ class Authority:
         "children",
         "groups_of",
         "held",
+        "key_pools",
         "labels",
         "member_ids",
         "members",
@@ -133,6 +146,7 @@ class Authority:
         "revision",
         "service_admins",
         "shared",
+        "writers",
     )
 
     def __init__(self, revision: int = 0, service_admins: frozenset[str] = frozenset()) -> None:
@@ -148,6 +162,10 @@ class Authority:
         self.policies: Map[int, Rule] = Map()
         self.removed: Map[tuple[int, str], int] = Map()
         """Users that a metalake had once, by name: the revision at which the last of that name was removed."""
+        self.writers: Map[int, frozenset[str]] = Map()
+        """By table the users, by name, who ever wrote it."""
+        self.key_pools: Map[tuple[int, str], KeyPool] = Map()
+        """By metalake and key the tables that share its tokens."""
         self._kept: dict[Any, Any] = {}
         self.shared: dict[Any, Any] = {}
         """What was worked out from parts of the state, by those very parts: also true of later revisions."""
@@ -238,7 +256,7 @@ class Authority:
                     hint="name only roles you hold as active",
                 )
             active = frozenset(role.id for role in names.values() if role is not None)
-        possible = frozenset() if identity.groups_known else self._roles_of_groups(metalake) - roles
+        possible = frozenset() if identity.groups_known else self.roles_of_groups(metalake) - roles
         roles |= possible
         top = self.objects[metalake]
         owns = int(CallerFact.OWNS_METALAKE) if top.owner in principals else 0
@@ -254,7 +272,7 @@ class Authority:
             possible,
         )
 
-    def _roles_of_groups(self, metalake: int) -> frozenset[int]:
+    def roles_of_groups(self, metalake: int) -> frozenset[int]:
         """The roles that any group of a metalake holds."""
 
         def collect() -> frozenset[int]:
@@ -335,6 +353,8 @@ _PARTS: Final = (
     "labels",
     "policies",
     "removed",
+    "writers",
+    "key_pools",
 )
 """What an authority is made of, and what two of the same state have in common."""
 
@@ -416,10 +436,26 @@ class _AuthorityDraft:
                 self.owners[object] = principal
             case c.LabelSet():
                 self._set_label(change)
-            case c.PolicySet(id, document, enabled, authors):
+            case c.PolicySet(id, document, enabled, authors, groups, since):
                 self.edits["policies"][id] = (
-                    _GONE if document is None else Rule(id, document, enabled, authors)
+                    _GONE if document is None else Rule(id, document, enabled, authors, groups, since)
                 )
+            case c.TableWritten(table, user):
+                wrote = self._get("writers", table)
+                self.edits["writers"][table] = (wrote if isinstance(wrote, frozenset) else frozenset()) | {
+                    user
+                }
+            case c.KeyTable(metalake, key, table, pool):
+                self._share(metalake, key, table, pool)
+
+    def _share(self, metalake: int, key: str, table: int, pool: str | None) -> None:
+        before = self._get("key_pools", (metalake, key))
+        tables = before.tables if isinstance(before, KeyPool) else frozenset()
+        tables = tables - {table} if pool is None else tables | {table}
+        name = pool if pool is not None or not isinstance(before, KeyPool) else before.name
+        self.edits["key_pools"][metalake, key] = (
+            KeyPool(name, tables) if tables and name is not None else _GONE
+        )
 
     def _member_set(self, part: str, key: int, value: int, present: bool) -> None:
         now = self._get(part, key)
@@ -457,7 +493,7 @@ class _AuthorityDraft:
     def _drop_object(self, id: int) -> None:
         gone = self._get("objects", id)
         if isinstance(gone, Node):
-            self.edits["objects"][id] = _GONE
+            self.edits["objects"][id] = self.edits["writers"][id] = _GONE
             self.names[gone.parent, gone.type][gone.name] = _GONE
 
     def finish(self, revision: int) -> Authority:
@@ -488,7 +524,7 @@ _masks: dict[tuple[int, int], PrivilegeBits] = {}
 
 
 def _shared(allow: int, deny: int) -> PrivilegeBits:
-    """One value for equal masks: a million grants hold only a handful of different ones."""
+    """One value for equal bits: a million grants hold only a handful of different ones."""
     key = (allow, deny)
     found = _masks.get(key)
     if found is None:

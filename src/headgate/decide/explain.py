@@ -66,11 +66,11 @@ def sources(authority: Authority, caller: Caller, node: Node, privilege: Privile
     found = []
     for role in sorted(caller.roles):
         for object, _ in node.chain:
-            masks = authority.objects[object].grants.get(role)
-            if masks is None:
+            bits = authority.objects[object].grants.get(role)
+            if bits is None:
                 continue
-            for condition, mask in ((Condition.DENY, masks.deny), (Condition.ALLOW, masks.allow)):
-                if mask & privilege.bit and (condition is Condition.DENY or role not in caller.possible):
+            for condition, stated in ((Condition.DENY, bits.deny), (Condition.ALLOW, bits.allow)):
+                if stated & privilege.bit and (condition is Condition.DENY or role not in caller.possible):
                     level = authority.objects[object]
                     found.append(
                         GrantSource(
@@ -187,8 +187,8 @@ def _allowed_by(reason: Reason) -> str:
     held = [part for part in reason.parts if part.holds]
     if reason.asks == "any of":
         return min((_allowed_by(part) for part in held), key=len)
-    told = [text for part in held if part.asks != _ASKS[CallerFact.MEMBER] and (text := _allowed_by(part))]
-    return "; ".join(dict.fromkeys(told)) or "user of the metalake"
+    words = [text for part in held if part.asks != _ASKS[CallerFact.MEMBER] and (text := _allowed_by(part))]
+    return "; ".join(dict.fromkeys(words)) or "user of the metalake"
 
 
 def _denied_by(caller: Caller, reason: Reason, alternatives: tuple[int, ...], known: int) -> str:
@@ -217,11 +217,11 @@ def _missing(alternatives: tuple[int, ...], known: int) -> str:
     fewest = min(gap.bit_count() for gap in candidates)
     best = sorted(gap for gap in candidates if gap.bit_count() == fewest)
     common = reduce(int.__and__, best)
-    told = _names(common)
+    words = _names(common)
     choices = [" and ".join(_names(gap & ~common)) for gap in best if gap & ~common]
     if choices:
-        told.append(choices[0] if len(choices) == 1 else f"one of {', '.join(choices)}")
-    return " and ".join(told)
+        words.append(choices[0] if len(choices) == 1 else f"one of {', '.join(choices)}")
+    return " and ".join(words)
 
 
 def _names(bits: int) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from headgate.decide.requirements import CallerFact, Requirement, all_of, any_of, has, is_, masks
+from headgate.decide.requirements import CallerFact, Requirement, all_of, alternatives_of, any_of, has, is_
 from headgate.model.objects import ObjectType
 from headgate.model.privileges import READING
 from headgate.model.privileges import Privilege as P
@@ -254,12 +254,17 @@ class Op(enum.Enum):
 
 
 def _compile(op: Op) -> Operation:
-    """Work the masks out once, with membership of the metalake as a part of every condition below it."""
+    """Work the alternatives out once, with membership of the metalake as a part of every condition below it."""
     value = op.value
     inside = value.requirement if op in OUTSIDE else all_of(_MEMBER, value.requirement)
     shows = None if value.shows is None else all_of(_MEMBER, value.shows)
     return Operation(
-        value.on, inside, shows, masks(inside), () if shows is None else masks(shows), value.whole
+        value.on,
+        inside,
+        shows,
+        alternatives_of(inside),
+        () if shows is None else alternatives_of(shows),
+        value.whole,
     )
 
 
@@ -272,7 +277,10 @@ OPERATIONS: Final[dict[Op, Operation]] = {op: _compile(op) for op in Op}
 
 _PRIVILEGES: Final[dict[P, Operation]] = {
     privilege: Operation(
-        _T.METALAKE, (both := all_of(_MEMBER, has(privilege.current))), None, alternatives=masks(both)
+        _T.METALAKE,
+        (both := all_of(_MEMBER, has(privilege.current))),
+        None,
+        alternatives=alternatives_of(both),
     )
     for privilege in P
 }

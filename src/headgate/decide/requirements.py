@@ -2,7 +2,7 @@
 
 Facts are bits of one integer: the effective privileges (allowed on some level and denied on none), what the caller
 owns, and who the caller is. A requirement only ever asks for facts, never for their absence, so it compiles to a few
-masks of which one must be contained in the facts. The expression itself stays, for explaining.
+sets of bits of which one must be contained in the facts. The expression itself stays, for explaining.
 """
 
 import enum
@@ -77,7 +77,7 @@ def all_of(*parts: Requirement) -> Requirement:
     return parts[0] if len(parts) == 1 else All(parts)
 
 
-def masks(requirement: Requirement) -> tuple[int, ...]:
+def alternatives_of(requirement: Requirement) -> tuple[int, ...]:
     """The requirement as alternatives: it holds if the facts contain all bits of one of them."""
     match requirement:
         case Has(privilege):
@@ -85,15 +85,18 @@ def masks(requirement: Requirement) -> tuple[int, ...]:
         case Is(fact):
             return (int(fact),)
         case Any(parts):
-            found = {mask for part in parts for mask in masks(part)}
+            found = {bits for part in parts for bits in alternatives_of(part)}
         case All(parts):
-            found = {reduce(int.__or__, choice, 0) for choice in product(*(masks(part) for part in parts))}
+            found = {
+                reduce(int.__or__, choice, 0)
+                for choice in product(*(alternatives_of(part) for part in parts))
+            }
     # What contains another alternative adds nothing to it.
     return tuple(sorted(m for m in found if not any(other != m and m & other == other for other in found)))
 
 
 def holds(requirement: Requirement, facts: int) -> bool:
-    """Evaluate the expression itself; `masks` must always agree."""
+    """Evaluate the expression itself; `alternatives_of` must always agree."""
     match requirement:
         case Has(privilege):
             return bool(facts & privilege.bit)

@@ -1,4 +1,4 @@
-"""Check and list: facts about a caller on a chain of objects, held against the masks of an operation."""
+"""Check and list: facts about a caller on a chain of objects, held against the alternatives of an operation."""
 
 from collections.abc import Iterable, Iterator
 from typing import Final

@@ -87,7 +87,7 @@ def document(routes: Iterable[Route]) -> dict[str, Any]:
 
 
 def _operation(name: str, route: Route, body: dict[str, Any] | None) -> dict[str, Any]:
-    told: dict[str, Any] = {
+    operation: dict[str, Any] = {
         "operationId": name,
         "summary": route.summary,
         "x-headgate-requires": requirement(route),
@@ -111,13 +111,13 @@ def _operation(name: str, route: Route, body: dict[str, Any] | None) -> dict[str
         },
     }
     if body is not None:
-        told["requestBody"] = {"required": True, "content": {"application/json": {"schema": body}}}
+        operation["requestBody"] = {"required": True, "content": {"application/json": {"schema": body}}}
     elif route.raw:
         content = {media: {"schema": schema} for media, schema in route.raw.items()}
-        told["requestBody"] = {"required": False, "content": content}
+        operation["requestBody"] = {"required": False, "content": content}
     if route.requires is Open.ANYONE:
-        told["security"] = []
-    return told
+        operation["security"] = []
+    return operation
 
 
 def requirement(route: Route) -> str | dict[str, str]:

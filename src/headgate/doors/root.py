@@ -61,7 +61,7 @@ def _server(call: DoorCall) -> ObjectRef:
 
 def public(settings: Settings) -> dict[str, Any]:
     """The settings that anyone may know: which proofs are accepted and where to get one. Names nobody."""
-    told: dict[str, Any] = {
+    configuration: dict[str, Any] = {
         "gravitino.authenticators": [
             *(["oauth"] if settings.oidc else []),
             *(["simple"] if settings.dev else []),
@@ -78,5 +78,7 @@ def public(settings: Settings) -> dict[str, Any]:
             "scope": first.scope,
             "tokenPath": first.token_path,
         }
-        told |= {f"gravitino.authenticator.oauth.{key}": value for key, value in oauth.items() if value}
-    return told
+        configuration |= {
+            f"gravitino.authenticator.oauth.{key}": value for key, value in oauth.items() if value
+        }
+    return configuration

@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 import msgspec
 import structlog
@@ -16,12 +16,15 @@ from headgate.doors.observe import Metrics
 from headgate.doors.routing import Answer, DoorCall, Open, Route, Router, perform, query_of
 from headgate.model.errors import HeadgateError, IllegalArgument, Unavailable
 from headgate.model.principals import Identity
-from headgate.steward import Steward
+from headgate.steward import NotSeenYet, Steward
 
 Scope = dict[str, Any]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 
 log = structlog.get_logger("headgate.http")
+
+_BEGUN_ANEW: Final = 8
+"""How often a request is begun anew: once for every catalog of another system that a change was to be judged by."""
 
 
 class Door(Protocol):
@@ -101,14 +104,14 @@ class Server:
         if body is None or body.left:
             answer.headers["Connection"] = "close"
         await _send(answer, send)
-        path_told = route.path if route else "none"
-        self.metrics.seen(door.name, path_told, scope["method"], answer.status, started)
+        path_shown = route.path if route else "none"
+        self.metrics.seen(door.name, path_shown, scope["method"], answer.status, started)
         # The route, not the path: names and query strings are the callers' own.
         log.info(
             "request",
             door=door.name,
             method=scope["method"][:20],
-            route=path_told,
+            route=path_shown,
             status=answer.status,
             ms=round((time.perf_counter() - started) * 1000, 1),
         )
@@ -124,7 +127,7 @@ class Server:
     ) -> Answer:
         """Read the body, and act in a thread of its own.
 
-        INVARIANT: who has not proved who they are gets no more than a small body read.
+        INVARIANT: of a caller who has not proved who they are, no more than a small body is read.
         """
         run = asyncio.get_running_loop().run_in_executor
         client = scope.get("client")
@@ -166,7 +169,7 @@ class Server:
             if identity is None and route.requires is not Open.ANYONE:
                 identity = self.authentication.identify(headers, address)
             call = DoorCall(self.steward, identity, params, query_of(scope["query_string"]), headers, raw)
-            result = perform(route, call)
+            result = _performed(route, call)
             answer = result if isinstance(result, Answer) else Answer(result)
             if scope["method"] not in ("GET", "HEAD") and identity is not None:
                 # A caller who sends this number back is never answered from before their own change.
@@ -180,6 +183,16 @@ class Server:
             return door.error(IllegalArgument("the request is nested too deeply", hint="nest it less"))
         except Exception:
             return _failed(door, route.method, route, identity)
+
+
+def _performed(route: Route, call: DoorCall) -> object:
+    """What a route answers. One whose change had to be taken back to look at other systems' tables first is begun anew."""
+    for _ in range(_BEGUN_ANEW):
+        try:
+            return perform(route, call)
+        except NotSeenYet:
+            continue
+    return perform(route, call)
 
 
 def _failed(door: Door, method: str, route: Route | None, identity: Identity | None) -> Answer:

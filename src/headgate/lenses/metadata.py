@@ -13,6 +13,7 @@ import msgspec
 import orjson
 
 from headgate.catalogs.iceberg.storage import Storage
+from headgate.catalogs.locations import metadata_file
 from headgate.lenses.copies import CopyFile, GovernedCopy
 from headgate.lenses.entries import (
     ADDED,
@@ -179,8 +180,12 @@ def governed_document(
 
 
 def write_governed_document(storage: Storage, governed: Json) -> str:
-    """Write a governed document under a name of its own; answers where."""
-    location = f"{governed['location']}/metadata/{uuid.uuid4().hex}.metadata.json"
+    """Write a governed document under a name of its own; answers where.
+
+    INVARIANT: the version in the name is always that of a table's first document, which a governed one is: its metadata
+    log is empty. Anything that counts would count changes of what is hidden too.
+    """
+    location = metadata_file(f"{governed['location']}/metadata", 0)
     storage.write_bytes(location, orjson.dumps(governed))
     return location
 

@@ -208,7 +208,7 @@ def _seen(shown: Schema, masks: Mapping[int, ColumnMask]) -> Schema:
 
 
 def _key_names(masks: Iterable[ColumnMask]) -> list[str]:
-    return sorted({mask.args[0] for mask in masks if mask.kind.keyed_by == "key"})
+    return sorted({mask.key for mask in masks if mask.key is not None})
 
 
 def _is_counted(mask: ColumnMask) -> bool:

@@ -4,6 +4,8 @@ A change of governance state is a list of these under one revision. The store wr
 changes its tables; the decision point takes them to go from one revision to the next without reading everything.
 """
 
+from typing import Final
+
 import msgspec
 
 from headgate.model.objects import ObjectType
@@ -101,6 +103,26 @@ class PolicySet(msgspec.Struct, frozen=True, tag_field="set", tag="policy"):
     enabled: bool = True
     authors: tuple[str, ...] = ()
     """The users who ever wrote it, by name; whoever wrote what it says now is the last."""
+    groups: tuple[str, ...] | None = None
+    """The groups that the token of that last one told when they wrote; None if it told none."""
+    since: int = 0
+    """The revision at which they wrote it; 0 if that is not known."""
+
+
+class TableWritten(msgspec.Struct, frozen=True, tag_field="set", tag="written"):
+    """A user, by name, has written a table or was given access to write it, and nothing undoes that."""
+
+    table: int
+    user: str
+
+
+class KeyTable(msgspec.Struct, frozen=True, tag_field="set", tag="key-table"):
+    """The pool in which a table shares the tokens of a mask's key with others; None if it has tokens of its own."""
+
+    metalake: int
+    key: str
+    table: int
+    pool: str | None
 
 
 Change = (
@@ -115,4 +137,9 @@ Change = (
     | OwnerSet
     | LabelSet
     | PolicySet
+    | TableWritten
+    | KeyTable
 )
+
+SHOWS_NO_MORE: Final = (RoleGrants, TableWritten, KeyTable)
+"""Changes after which no lens shows more of a table."""

@@ -2,10 +2,12 @@
 
 A property that is accepted and does nothing is a promise that nobody keeps: an owner who sets `authorization-provider`
 believes that another system enforces their grants. So what nothing reads is refused by name until something does. All
-other keys are the clients' own words about an object, and are kept as they are.
+other keys are the clients' own words about an object, and are kept as they are; but one of a catalog that is nearly the name
+of a property that is read here is taken for a slip, and refused too.
 """
 
 from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
 from typing import Final
 
 import msgspec
@@ -19,16 +21,52 @@ class Defined(msgspec.Struct, frozen=True):
 
     read: tuple[str, ...] = ()
     unread: tuple[str, ...] = ()
+    own: tuple[str, ...] = ()
+    """What is read here though Gravitino knows nothing of it."""
+
+    closed: bool = False
+    """Whether no other key is taken either, so that a misspelled one is not believed to do something."""
+    noted: tuple[str, ...] = ()
+    """What is taken and does nothing here, as other clients of the same system send it. The documentation says so."""
+
+    def meant_by(self, key: str) -> str | None:
+        """The property that is read here and that a key misses by a slip of the pen; None if it is no slip."""
+        known = {name for name in (*self.read, *self.own) if not name.endswith("*")}
+        if key in known or key.replace("s3.", "s3-", 1) in known or _named(key, _prefixes(self)):
+            return None
+        alike = {_plain(name): name for name in sorted(known)}
+        found = get_close_matches(_plain(key), alike, n=1, cutoff=_ALIKE)
+        return alike[found[0]] if found else None
 
     def unread_in(self, keys: Iterable[str]) -> list[str]:
         """Those of the keys that nothing would read, by name."""
-        return sorted(key for key in keys if not _named(key, self.read) and _named(key, self.unread))
+        return sorted(key for key in keys if not self._taken(key))
+
+    def _taken(self, key: str) -> bool:
+        if any(_named(key, names) for names in (self.read, self.own, self.noted)):
+            return True
+        return not (_named(key, self.unread) or (self.closed and not key.lower().startswith(OWN)))
+
+
+_ALIKE: Final = 0.84
+"""How alike two names are of which one is taken for the other: `regoin` and `region`, and not `region` and `s3-region`."""
+
+
+def _plain(key: str) -> str:
+    return key.lower().replace("_", "-").replace(".", "-")
+
+
+def _prefixes(defined: Defined) -> tuple[str, ...]:
+    return tuple(name for name in (*defined.read, *defined.own) if name.endswith("*"))
 
 
 def _named(key: str, names: tuple[str, ...]) -> bool:
     word = key.lower()
     return any(word.startswith(name[:-1]) if name.endswith("*") else word == name for name in names)
 
+
+OWN: Final = "headgate."
+"""How the keys begin that Headgate itself defines; each is checked where it is read."""
 
 _ALL: Final = ("gravitino.identifier",)
 """What Gravitino keeps of every object for itself."""
@@ -44,6 +82,10 @@ _S3: Final = (
     "s3-token-expire-in-secs",
     "s3-token-service-endpoint",
 )
+
+_MODES: Final = ("headgate.enforce", "headgate.lazy", "headgate.originals")
+_STORAGE: Final = ("s3-remote-signing", "s3-session-token", "s3-sts-endpoint")
+_SERVER: Final = ("credential", "oauth2-server-uri", "scope", "token")
 
 _CATALOG: Final = (
     *_ALL,
@@ -84,16 +126,84 @@ _ICEBERG: Final = (
     "table-metadata-cache-*",
 )
 
+_GLUE: Final = (
+    "allowed-locations",
+    "aws-glue-catalog-id",
+    "aws-glue-endpoint",
+    "credential-providers",
+    "in-use",
+    "warehouse",
+)
+
+_HIVE: Final = (
+    *_CATALOG,
+    *_CREDENTIALS,
+    *_OTHER_CLOUDS,
+    "client.pool-*",
+    "default.catalog",
+    "impersonation-enable",
+    "kerberos.*",
+    "list-all-tables",
+    "metastore.uris",
+)
+
 _FILES: Final = (*_ALL, *_CREDENTIALS, *_OTHER_CLOUDS, *_S3, "authentication.*")
 """For what lies in a catalog of filesets: how its storage is reached is said on the catalog, by its owner."""
 
 DEFINED: Final[Mapping[str, Defined]] = {
     "metalake": Defined(("in-use",), _ALL),
     "lakehouse-iceberg native catalog": Defined(
-        ("catalog-backend", "credential-providers", "in-use", "warehouse", *_S3), (*_ICEBERG, "uri")
+        ("catalog-backend", "credential-providers", "in-use", "warehouse", *_S3),
+        (*_ICEBERG, "uri"),
+        (*_MODES, *_STORAGE, "allowed-locations"),
     ),
     "lakehouse-iceberg rest catalog": Defined(
-        ("catalog-backend", "credential-providers", "in-use", "uri", "warehouse", *_S3), _ICEBERG
+        ("catalog-backend", "credential-providers", "in-use", "uri", "warehouse", *_S3),
+        _ICEBERG,
+        (*_MODES, *_STORAGE, *_SERVER, "allowed-locations"),
+    ),
+    "lakehouse-iceberg jdbc catalog": Defined(
+        (
+            "allowed-locations",
+            "catalog-backend",
+            "catalog-backend-name",
+            "credential-providers",
+            "in-use",
+            "jdbc-initialize",
+            "jdbc-password",
+            "jdbc-url",
+            "jdbc-user",
+            "jdbc.schema-version",
+            "warehouse",
+            *_S3,
+        ),
+        _ICEBERG,
+        (*_MODES, *_STORAGE),
+        closed=True,
+        noted=("jdbc-driver",),
+    ),
+    "lakehouse-iceberg glue catalog": Defined(
+        ("catalog-backend", *_GLUE, "aws-region", *_S3),
+        (*_ICEBERG, "uri"),
+        (*_MODES, *_STORAGE),
+        closed=True,
+    ),
+    "hive glue catalog": Defined(
+        ("metastore-type", *_GLUE, "aws-region", *_S3), _HIVE, (*_MODES, *_STORAGE), closed=True
+    ),
+    "glue catalog": Defined(
+        (
+            *_GLUE,
+            "aws-access-key-id",
+            "aws-region",
+            "aws-secret-access-key",
+            "default-table-format",
+            "table-format-filter",
+            *(key for key in _S3 if key not in ("s3-access-key-id", "s3-region", "s3-secret-access-key")),
+        ),
+        (*_CATALOG, *_CREDENTIALS),
+        (*_MODES, *_STORAGE),
+        closed=True,
     ),
     "fileset catalog": Defined(
         ("credential-providers", "in-use", "location", "location-*", *_S3),
@@ -108,9 +218,10 @@ DEFINED: Final[Mapping[str, Defined]] = {
             "filesystem-providers",
             "fs.path.config.*",
         ),
+        (*_MODES, *_STORAGE),
     ),
-    "topic catalog": Defined(("in-use",), (*_CATALOG, "bootstrap.servers", "credential-providers")),
-    "model catalog": Defined(("in-use",), (*_CATALOG, "credential-providers")),
+    "topic catalog": Defined(("in-use",), (*_CATALOG, "bootstrap.servers", "credential-providers"), _MODES),
+    "model catalog": Defined(("in-use",), (*_CATALOG, "credential-providers"), _MODES),
     "relational schema": Defined((), _ALL),
     "fileset schema": Defined(("location", "location-*"), (*_FILES, "credential-providers")),
     "messaging schema": Defined((), _ALL),
@@ -128,11 +239,59 @@ DEFINED: Final[Mapping[str, Defined]] = {
         ),
         (*_ALL, "cherry-pick-snapshot-id", "creator", "format"),
     ),
+    "hive table": Defined(
+        (
+            "comment",
+            "credential-providers",
+            "format",
+            "input-format",
+            "location",
+            "output-format",
+            "provider",
+            "serde-lib",
+            "serde.parameter.*",
+            "table-type",
+        ),
+        (*_ALL, "external", "numfiles", "serde-name", "totalsize", "transient_lastddltime"),
+    ),
     "fileset": Defined(("credential-providers", "default-location-name", "placeholder-*"), _FILES),
     "topic": Defined((), (*_ALL, "partition-count", "replication-factor")),
     "model": Defined(("default-uri-name",), _ALL),
 }
 """By kind of object; catalogs by provider and what is behind it, schemas by the type of their catalog."""
+
+MEANING: Final[Mapping[str, str]] = {
+    "allowed-locations": "folders, separated by commas, for whose keeping tables apart the owner vouches: tables may lie there, and access to them is given out",
+    "aws-access-key-id": "secret; for Glue and for the files of tables",
+    "aws-glue-catalog-id": "the account whose Glue it is, where that is not the caller's own",
+    "aws-glue-endpoint": "the address of Glue, if it is not AWS's for the region",
+    "aws-region": "the region of Glue; it may differ from that of S3",
+    "aws-secret-access-key": "secret",
+    "catalog-backend": "which system keeps the Iceberg catalog",
+    "catalog-backend-name": "the name of the catalog in a database that several may share; `jdbc` if it is left out",
+    "credential-providers": "what is given out for files: see [Access to files](storage.md)",
+    "default-table-format": "`hive` (the default) or `iceberg`: what a new table becomes that does not say it by its property `provider`",
+    "in-use": "whether the catalog is in use",
+    "jdbc-driver": "taken and ignored, as clients on Java send it",
+    "jdbc-initialize": "`false`: Iceberg's tables are not made in the database, but must be there",
+    "jdbc-password": "secret",
+    "jdbc-url": "`jdbc:postgresql://host:port/database` with `currentSchema` and `sslmode`, or `jdbc:sqlite:/folder/file.db`",
+    "jdbc-user": "the user that PostgreSQL knows",
+    "jdbc.schema-version": "`V0` or `V1`: the layout of Iceberg's tables when they are made; `V1` brings an older one up to date. Views need `V1`",
+    "metastore-type": "`glue`: the metastore is AWS Glue",
+    "s3-access-key-id": "secret; with Glue, for Glue as well",
+    "s3-endpoint": "the address of an S3 server that is not AWS's",
+    "s3-external-id": "sent along when the role is assumed",
+    "s3-path-style-access": "whether buckets stand in the path and not in the host",
+    "s3-region": "the region of S3, and of Glue where `aws-region` does not say another",
+    "s3-role-arn": "the role that credentials are given out for; Glue is asked as this role",
+    "s3-secret-access-key": "secret",
+    "s3-token-expire-in-secs": "how long credentials that are given out live",
+    "s3-token-service-endpoint": "the address of STS, if it is not AWS's",
+    "table-format-filter": "`all` (the default), `hive`, `iceberg`, `delta` or `parquet`: which tables are shown",
+    "warehouse": "the folder or bucket in which new tables get folders of their own",
+}
+"""What the properties of federated catalogs mean, for the documentation."""
 
 _HINTS: Final = {
     "authorization-provider": "other systems get their grants by 'headgate sync push'",
@@ -141,10 +300,25 @@ _HINTS: Final = {
 
 
 def check_read(kind: str, keys: Iterable[str]) -> None:
-    """Refuse properties that Gravitino gives a meaning which nothing here would give them."""
+    """Refuse properties that somebody would believe to be read, and that nothing here reads."""
     defined = DEFINED.get(kind)
-    for key in () if defined is None else defined.unread_in(keys):
+    if defined is None:
+        return
+    keys = sorted(keys)
+    for key in defined.unread_in(keys):
         hint = next((text for start, text in _HINTS.items() if key.startswith(start)), "leave it out")
         raise IllegalArgument(
             f"property '{clip(key)}' of a {kind} is not supported by this server", hint=hint
         )
+    for key in keys if kind.endswith("catalog") else ():
+        meant = defined.meant_by(key)
+        if meant is not None:
+            raise IllegalArgument(
+                f"property '{clip(key)}' of a {kind} is nearly '{meant}', and nothing would read it",
+                hint=f"write '{meant}', or choose a name of your own that is less like it",
+            )
+        if key.lower().startswith(OWN) and key not in defined.own:
+            own = ", ".join(name for name in defined.own if name.startswith(OWN))
+            raise IllegalArgument(
+                f"property '{clip(key)}' of a {kind} is not known", hint=f"use one of {own}"
+            )

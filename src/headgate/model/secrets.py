@@ -16,7 +16,7 @@ _USERINFO: Final = re.compile(r"://[^/\s@]*:[^/\s@]*@")
 
 _ACCESS: Final = re.compile(
     r"external[-_.]?id|(^|[-_.])arn($|[-_.])|(^|[-_.])(role|sts|kms|oauth2?|assume)($|[-_.])"
-    r"|(^|[-_.])(scope|principal)$",
+    r"|(^|[-_.])(scope|principal|user)$",
     re.IGNORECASE,
 )
 _HARMLESS: Final = frozenset({"credential-providers"})

@@ -1,9 +1,34 @@
 """What goes wrong in a pipeline, told without a value of the table."""
 
 from collections.abc import Collection
-from typing import Any
+from typing import Any, Final
 
-from headgate.model.errors import HeadgateError
+from headgate.model.errors import HeadgateError, Unavailable
+
+_OF_STORAGE: Final = frozenset(
+    {
+        "ClassNotFoundException",
+        "NoClassDefFoundError",
+        "NoSuchBucketException",
+        "S3Exception",
+        "SdkClientException",
+        "UnknownHostException",
+        "UnsupportedFileSystemException",
+    }
+)
+"""Errors of Java that no file of a table is to blame for."""
+_AT_STORAGE: Final = (
+    "Spark does not reach the storage: try 'headgate catalog test' with the catalog's properties"
+)
+
+
+class SparkMissing(Unavailable):
+    """PySpark is not there, or lacks what Spark Connect needs."""
+
+    def __init__(self, *, remote: bool = False) -> None:
+        extra = "connect" if remote else "spark"
+        what = "the client of Spark Connect" if remote else "Spark"
+        super().__init__(f"{what} is not installed", hint=f"install it with: pip install 'headgate[{extra}]'")
 
 
 class JobFailed(HeadgateError):
@@ -16,10 +41,26 @@ class JobFailed(HeadgateError):
     def __init__(self, causes: tuple[str, ...], sources: tuple[str, ...]) -> None:
         super().__init__(
             f"Spark could not make the governed copies ({', '.join(causes)})",
-            hint="check that the table's files are whole, then try again",
+            hint=_AT_STORAGE
+            if any(cause in _OF_STORAGE for cause in causes)
+            else "check that the table's files are whole, then try again",
         )
         self.causes = causes
         self.sources = sources
+
+
+class SparkLacks(Unavailable):
+    """Spark does not have the jars that the work needs."""
+
+    def __init__(self, packages: tuple[str, ...], *, remote: bool) -> None:
+        named = ",".join(packages)
+        super().__init__(
+            f"Spark lacks {named}",
+            hint=f"start the Spark Connect server with --packages {named}"
+            if remote
+            else "let it fetch them (spark.jars.repositories names where), or give them in spark.jars",
+        )
+        self.packages = packages
 
 
 def job_failed(error: Exception, sources: Collection[str]) -> JobFailed:

@@ -5,13 +5,15 @@ keeps field ids and collects statistics. Both tables are documents in the job's 
 """
 
 import uuid
-from collections.abc import Collection
-from typing import Any, Final
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 import orjson
 
 from headgate.catalogs.iceberg.storage import Storage
+from headgate.catalogs.locations import metadata_file
 from headgate.lenses.entries import DATA, DELETES, EXISTING, ManifestEntry, live, read_manifest, snapshot_of
 from headgate.lenses.entries import manifests_of as listed_in
 from headgate.lenses.manifests import METRICS, Written, write_manifest, write_manifest_list
@@ -30,7 +32,11 @@ from headgate.model.schema import (
     StructType,
     Type,
 )
+from headgate.pipelines.session import NAMESPACE
 from headgate.planning.manifests import layout as ids
+
+if TYPE_CHECKING:
+    from headgate.pipelines.session import SparkSession
 
 Json = dict[str, Any]
 
@@ -131,7 +137,11 @@ def write_input(
 
 def write_sink(storage: Storage, lens: RenderedLens, folder: str, data: str) -> str:
     """Write an empty table with the lens's schema and nothing else, whose files lie in `data`."""
-    schema = Schema(tuple(_optional(f) for f in lens.schema.fields))
+    return write_empty(storage, Schema(tuple(_optional(f) for f in lens.schema.fields)), folder, data)
+
+
+def write_empty(storage: Storage, schema: Schema, folder: str, data: str) -> str:
+    """Write an empty table of these columns, whose files lie in `data`."""
     version = 3 if any(at.field.type == VARIANT for at in schema.walk()) else 2
     table = _document(
         folder,
@@ -152,6 +162,26 @@ def write_sink(storage: Storage, lens: RenderedLens, folder: str, data: str) -> 
     if version > 2:
         table["next-row-id"] = 0
     return _write(storage, folder, table)
+
+
+@contextmanager
+def registered(
+    spark: "SparkSession", catalog: str, documents: Mapping[str, str], attempt: str
+) -> Iterator[dict[str, str]]:
+    """Register tables with Spark under names of their own, by role, and forget them afterwards."""
+    names: dict[str, str] = {}
+    try:
+        for role, location in documents.items():
+            table = f"{NAMESPACE}.{role}_{attempt}"
+            spark.sql(
+                f"CALL {catalog}.system.register_table(table => :table, metadata_file => :location)",
+                {"table": table, "location": location},
+            )
+            names[role] = f"{catalog}.{table}"
+        yield names
+    finally:
+        for name in names.values():
+            spark.sql(f"DROP TABLE IF EXISTS {name}")
 
 
 def _document(
@@ -184,7 +214,7 @@ def _document(
 
 
 def _write(storage: Storage, folder: str, table: Json) -> str:
-    location = f"{folder}/{uuid.uuid4().hex}.metadata.json"
+    location = metadata_file(folder, 0)
     storage.write_bytes(location, orjson.dumps(table))
     return location
 

@@ -7,9 +7,8 @@ so neither their names nor their number tells of what was read.
 
 import re
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
 from math import ceil
 from typing import TYPE_CHECKING, Any, Final
@@ -23,8 +22,8 @@ from headgate.lenses.entries import check_inside
 from headgate.model.errors import Conflict, HeadgateError, IllegalArgument
 from headgate.pipelines.errors import job_failed
 from headgate.pipelines.job import MaterialiseJob
-from headgate.pipelines.job_tables import write_input, write_sink
-from headgate.pipelines.session import NAMESPACE, is_remote, jobs_catalog
+from headgate.pipelines.job_tables import registered, write_input, write_sink
+from headgate.pipelines.session import is_remote, jobs_catalog
 from headgate.pipelines.shown_rows import ROWS_PER_FILE, Names, merged, shown_rows, visible_counts
 
 if TYPE_CHECKING:
@@ -85,7 +84,7 @@ def _run(
 ) -> list[GovernedCopy]:
     catalog = jobs_catalog(spark, job.storage)
     documents = _documents(job, storage, staging)
-    with _tables(spark, catalog, documents.locations, attempt) as names:
+    with registered(spark, catalog, documents.locations, attempt) as names:
         tasks = _write(spark, job, names, _cuts(spark, job, names, documents.records))
         return _harvest(spark, job, names["sink"], tasks)
 
@@ -118,26 +117,6 @@ def _documents(job: MaterialiseJob, storage: Storage, staging: str) -> _JobTable
             storage, job.document, job.snapshot_id, None, job.lens, f"{staging}/population"
         )
     return _JobTables(made, records)
-
-
-@contextmanager
-def _tables(
-    spark: "SparkSession", catalog: str, documents: Mapping[str, str], attempt: str
-) -> Iterator[dict[str, str]]:
-    """Register the job's tables under names of their own, and forget them afterwards."""
-    names: dict[str, str] = {}
-    try:
-        for role, location in documents.items():
-            table = f"{NAMESPACE}.{role}_{attempt}"
-            spark.sql(
-                f"CALL {catalog}.system.register_table(table => :table, metadata_file => :location)",
-                {"table": table, "location": location},
-            )
-            names[role] = f"{catalog}.{table}"
-        yield names
-    finally:
-        for name in names.values():
-            spark.sql(f"DROP TABLE IF EXISTS {name}")
 
 
 def _cuts(

@@ -1,6 +1,7 @@
 """The Spark session that jobs run in: local, on a cluster, or behind Spark Connect."""
 
 import hashlib
+import importlib.util
 import logging
 import threading
 import warnings
@@ -10,6 +11,9 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
 
+from headgate.pipelines.errors import SparkLacks, SparkMissing
+from headgate.pipelines.needs import LOCAL_JOBS, PACKAGES, SparkNeeds, SparkWork, needs_of
+
 if TYPE_CHECKING:
     # Other rooms take the type from here, so that none of them imports Spark.
     from pyspark.sql import SparkSession as SparkSession
@@ -18,11 +22,6 @@ T = TypeVar("T")
 
 CATALOG: Final = "headgate_jobs"
 NAMESPACE: Final = "jobs"
-ICEBERG: Final = "1.12.0"
-RUNTIME: Final = f"org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:{ICEBERG}"
-SQLITE: Final = "org.xerial:sqlite-jdbc:3.50.3.0"
-AWS: Final = f"org.apache.iceberg:iceberg-aws-bundle:{ICEBERG}"
-
 _MEANING: Final = {
     "spark.sql.ansi.enabled": "true",
     "spark.sql.session.timeZone": "UTC",
@@ -38,18 +37,19 @@ ANSWERING: Final = 30.0
 """Seconds in which such a server must answer a question that needs no work."""
 LEAVING: Final = 10.0
 """Seconds in which such a server may take note that a session has ended."""
+_MISSING: Final = ("UNEXPECTED_CLASS_TYPE", "NoClassDefFoundError")
+"""In the words of Spark that does not find a class, or something that the class is made of."""
 WAITING: Final = "waiting for Spark Connect"
 """What threads are called that may be left waiting."""
 
 
 class SparkSettings(msgspec.Struct, frozen=True):
-    """Where Spark runs. `remote` (sc://…) goes before `master`; `storage` is what Iceberg's FileIO is told."""
+    """Where Spark runs, and for what. `remote` (sc://…) goes before `master`."""
 
     master: str = "local[*]"
     remote: str | None = None
     driver_memory: str = "2g"
-    packages: tuple[str, ...] = (RUNTIME, SQLITE)
-    storage: Mapping[str, str] = {}
+    work: SparkWork = LOCAL_JOBS
     more: Mapping[str, str] = {}
 
     def __repr__(self) -> str:
@@ -57,27 +57,48 @@ class SparkSettings(msgspec.Struct, frozen=True):
 
 
 def open_session(settings: SparkSettings | None = None) -> "SparkSession":
-    """Open the session and the catalog that jobs keep their short-lived tables in.
+    """Open a session that has what its work needs, or say what Spark lacks.
 
-    The catalog lives in the memory of the driver and names files in storage only while a job runs.
+    The catalog for jobs lives in the memory of the driver and names files in storage only while a job runs.
     """
-    settings = settings or SparkSettings()
-    session = bare_session(settings)
-    _first(session, lambda: jobs_catalog(session, settings.storage))
-    return session
+    try:
+        return _open(settings or SparkSettings())
+    except ImportError as error:
+        raise SparkMissing(remote=settings is not None and settings.remote is not None) from error
 
 
-def bare_session(settings: SparkSettings) -> "SparkSession":
-    """Open a session for what touches no tables: a server behind Spark Connect needs nothing of Iceberg for it."""
+def is_installed() -> bool:
+    """Whether this process could open a session at all."""
+    return importlib.util.find_spec("pyspark") is not None
+
+
+def _open(settings: SparkSettings) -> "SparkSession":
     from pyspark.sql import SparkSession
 
-    if settings.remote is not None:
+    needs = needs_of(settings.work)
+    shared = settings.remote is None and _is_running()
+    session: SparkSession = (
+        _classic(settings, needs)
+        if settings.remote is None
         # A session of its own: one that the server has forgotten is not taken for a new one.
-        session: SparkSession = SparkSession.builder.remote(settings.remote).create()
-        _first(session, lambda: _configure(session, {**_MEANING, **settings.more}))
-    else:
-        session = _classic(settings)
+        else SparkSession.builder.remote(settings.remote).create()
+    )
     _silence()
+
+    def prepare() -> None:
+        if is_remote(session):
+            _configure(session, {**_MEANING, **settings.more})
+        _check(session, needs)
+        if settings.work.jobs:
+            jobs_catalog(session, {})
+
+    try:
+        _first(session, prepare)
+    except BaseException:
+        # A JVM that lacks a jar would be taken for the next session too.
+        if not is_remote(session) and not shared:
+            close_session(session)
+        raise
     return session
 
 
@@ -137,7 +158,30 @@ def jobs_catalog(session: "SparkSession", storage: Mapping[str, str]) -> str:
     return name
 
 
-def _classic(settings: SparkSettings) -> "SparkSession":
+def _is_running() -> bool:
+    """Whether this process has a Spark already, which is then used. The client of Spark Connect alone has no such class."""
+    from pyspark import SparkContext
+
+    return SparkContext._active_spark_context is not None
+
+
+def _check(session: "SparkSession", needs: SparkNeeds) -> None:
+    """Refuse a Spark without the jars that the work needs: a job would fail in words that say nothing of jars."""
+    lacking = tuple(package for package, proof in needs.classes.items() if not _has(session, proof))
+    if lacking:
+        raise SparkLacks(lacking, remote=is_remote(session))
+
+
+def _has(session: "SparkSession", name: str) -> bool:
+    """Whether Spark's driver finds a class. `reflect` looks for it before it looks for the method, and runs nothing."""
+    try:
+        session.sql(f"SELECT reflect('{name}', 'nothing')")
+    except Exception as error:
+        return not any(sign in str(error) for sign in _MISSING)
+    return True
+
+
+def _classic(settings: SparkSettings, needs: SparkNeeds) -> "SparkSession":
     from pyspark.sql import SparkSession
 
     builder: Any = SparkSession.builder.master(settings.master).appName("headgate")
@@ -147,9 +191,8 @@ def _classic(settings: SparkSettings) -> "SparkSession":
         "spark.driver.memory": settings.driver_memory,
         "spark.sql.shuffle.partitions": "8",
     }
-    if packages := _packages(settings):
-        local["spark.jars.packages"] = ",".join(packages)
-    for key, value in {**local, **_MEANING, **settings.more}.items():
+    packages = needs.with_own(settings.more.get(PACKAGES, ""))
+    for key, value in {**local, **_MEANING, **settings.more, PACKAGES: packages}.items():
         builder = builder.config(key, value)
     session: SparkSession = builder.getOrCreate()
     session.sparkContext.setLogLevel("OFF")
@@ -209,11 +252,6 @@ def _silence() -> None:
     for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
         logging.getLogger(name).disabled = True
     logging.getLogger("py4j").setLevel(logging.ERROR)
-
-
-def _packages(settings: SparkSettings) -> tuple[str, ...]:
-    aws = any(key.startswith("s3.") for key in settings.storage)
-    return (*settings.packages, AWS) if aws and AWS not in settings.packages else settings.packages
 
 
 def _catalog(name: str, storage: Mapping[str, str]) -> dict[str, str]:

@@ -58,7 +58,7 @@ METADATA_COLUMNS = frozenset(
 
 
 _FILE_COLUMNS: Final = ("size", "records", "snapshot", "sequence", "partition")
-"""The columns of a segment that a `PlannedFile` has, in its order."""
+"""Columns of a segment a `PlannedFile` has, in its order."""
 
 
 @dataclass(frozen=True)

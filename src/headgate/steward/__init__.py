@@ -17,7 +17,7 @@ from headgate.steward.access.principals import Principals
 from headgate.steward.access.questions import Questions
 from headgate.steward.access.roles import Roles
 from headgate.steward.access.tokens import Tokens
-from headgate.steward.kernel import Kernel, Ports
+from headgate.steward.kernel import Kernel, NotSeenYet, Ports
 from headgate.steward.metadata.catalogs import Catalogs
 from headgate.steward.metadata.documents import Documents
 from headgate.steward.metadata.kept.filesets import Filesets
@@ -27,12 +27,14 @@ from headgate.steward.metadata.kept.leaves import Leaves
 from headgate.steward.metadata.kept.models import Models
 from headgate.steward.metadata.metalakes import Metalakes
 from headgate.steward.metadata.placing import Placing
+from headgate.steward.metadata.probing import Probing
 from headgate.steward.metadata.schemas import Schemas
 from headgate.steward.metadata.shapes import Shapes
 from headgate.steward.metadata.statistics import Statistics
 from headgate.steward.metadata.tables import Tables
 from headgate.steward.metadata.views import Views
 from headgate.steward.permits import Permit
+from headgate.steward.policies.applying import Applying
 from headgate.steward.policies.authoring import Authoring
 from headgate.steward.policies.gravitino import Policies
 from headgate.steward.policies.guard import Guard
@@ -60,7 +62,7 @@ from headgate.steward.syncs import Syncs
 from headgate.store import Store
 from headgate.sync.connections import Connection
 
-__all__ = ["Permit", "Steward", "open_store"]
+__all__ = ["NotSeenYet", "Permit", "Steward", "open_store"]
 
 
 def open_store(url: str) -> Store:
@@ -97,6 +99,7 @@ class Steward:
             look_outside=self.catalogs.outside.look,
             partly=self.lenses.partly,
             kept_here=self.shapes.kept_here,
+            see=self.shapes.see,
             guard=Guard(self.shapes).check,
         )
 
@@ -105,6 +108,7 @@ class Steward:
         kernel = self.kernel
         self.metalakes = Metalakes(kernel)
         self.catalogs = Catalogs(kernel, Registry(kernel.store, warehouse, opened))
+        self.probing = Probing(kernel, self.catalogs)
         self.schemas = Schemas(kernel, self.catalogs)
         self.shapes = Shapes(self.catalogs)
         self.placing = Placing(kernel, warehouse)
@@ -131,7 +135,7 @@ class Steward:
         self.partitions = Partitions(self.tables, self.reads, self.governed, self.waiting)
         self.vending = Vending(kernel, self.reads, self.governed, opened)
         self.credentials = Credentials(self.catalogs, self.tables, self.filesets, self.vending)
-        self.workshop = Workshop(kernel, self.reads)
+        self.workshop = Workshop(kernel, self.reads, self.catalogs.registry, opened)
         self.care = CopyCare(kernel, self.reads, self.governed)
         self.history = History(kernel)
 
@@ -151,6 +155,7 @@ class Steward:
         self.mask_keys = MaskKeys(kernel)
         self.authoring = Authoring(kernel, self.shapes)
         self.inspection = Inspection(kernel, self.authoring, self.shapes)
+        self.applying = Applying(kernel, self.authoring, self.inspection)
         self.policies = Policies(kernel, self._columns, self.authoring)
 
     def close(self) -> None:

@@ -40,14 +40,16 @@ class OperationFinding(msgspec.Struct, frozen=True):
 
     def explanation(self) -> Explanation:
         """Why, in full."""
-        told = explain(self.authority, self.caller, self.op, self.node, self.extra, asked=self.ref)
+        explanation = explain(self.authority, self.caller, self.op, self.node, self.extra, asked=self.ref)
         if self.partly is not None:
-            return msgspec.structs.replace(told, allowed=False, summary=_in_part(self, self.partly))
+            return msgspec.structs.replace(explanation, allowed=False, summary=_in_part(self, self.partly))
         if self.holds and not self.exists:
             return msgspec.structs.replace(
-                told, allowed=False, summary=f"{self.ref.type} '{clip(self.ref.full_name)}' does not exist"
+                explanation,
+                allowed=False,
+                summary=f"{self.ref.type} '{clip(self.ref.full_name)}' does not exist",
             )
-        return told
+        return explanation
 
 
 class Refused(Forbidden):
@@ -135,7 +137,7 @@ def examine(
     known = facts(authority, caller, node) | extra
     holds = satisfied(required(op).alternatives, known)
     if not node.chain and op not in OUTSIDE:
-        # Who may create a metalake may know that it is not there.
+        # A caller who may create a metalake may know that it is not there.
         holds = bool(known & CallerFact.SERVICE_ADMIN)
     return OperationFinding(identity, op, ref, node, caller, authority, extra, exists, holds)
 

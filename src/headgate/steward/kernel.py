@@ -4,14 +4,15 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Final
 
 import msgspec
 
 from headgate.decide import Authority, Caller, Node, Op
 from headgate.decide.operations import OPERATIONS
-from headgate.model.changes import Change
+from headgate.model.changes import Change, ObjectGone, ObjectPut, TableWritten
 from headgate.model.errors import Conflict, Forbidden, HeadgateError, NotInUse, Unavailable
-from headgate.model.objects import ObjectRef, clip
+from headgate.model.objects import ObjectRef, ObjectType, clip
 from headgate.model.principals import Identity, PrincipalRef
 from headgate.model.privileges import Privilege
 from headgate.steward.findings import OperationFinding, Refused, Widens, as_known, examine
@@ -20,6 +21,10 @@ from headgate.store import Store, Write, snapshot
 from headgate.store import audit as audit_log
 from headgate.store.audit_buffer import AuditBuffer
 from headgate.store.database import now
+from headgate.store.metadata import writers
+
+_WRITES: Final = frozenset({Op.ALTER_TABLE, Op.WRITE_PARTITIONS})
+"""What may put values into a table that is there."""
 
 
 def _unless_no_policies(authority: Authority, caller: Caller, node: Node) -> Node | None:
@@ -35,6 +40,18 @@ def _no_policies(authority: Authority, identity: Identity, changes: Sequence[Cha
         )
 
 
+class NotSeenYet(Unavailable):
+    """A change is to be judged by the columns of a table that another system keeps and that nobody has looked at yet.
+
+    INVARIANT: no other system is asked inside a change: a slow one would hold up everybody's. It is asked after the change
+    was taken back, and the request is made anew.
+    """
+
+    def __init__(self, catalog: int) -> None:
+        super().__init__("the columns of a table in another system are not known yet", hint="ask again")
+        self.catalog = catalog
+
+
 class Ports(msgspec.Struct, frozen=True):
     """What the kernel asks of rooms that stand on it. By itself it knows no columns, so where policies are it refuses."""
 
@@ -44,6 +61,8 @@ class Ports(msgspec.Struct, frozen=True):
     """Finds a table, the object itself or one below it, that the caller sees only a part of."""
     kept_here: Callable[[Authority, Node], bool] = lambda authority, node: True
     """Whether the documents of an object's tables change in this store's transactions only."""
+    see: Callable[[Authority, int], None] = lambda authority, catalog: None
+    """Looks at the tables of a catalog that another system keeps, as far as nobody has yet."""
     guard: Callable[[Authority, Identity, Sequence[Change]], None] = _no_policies
     """Refuses changes that would show their actor more than they see now."""
 
@@ -167,7 +186,7 @@ class Kernel:
     ) -> OperationFinding:
         """What is to be said of a question: the condition of the operation, and whether its tables are seen whole.
 
-        INVARIANT: who sees a part of a table changes nothing of it. Every permit is made from a finding, so no door
+        INVARIANT: a restricted reader changes nothing of a table. Every permit is made from a finding, so no door
         and no part of the steward can forget to ask.
         """
         found = examine(authority, identity, op, ref, about)
@@ -179,11 +198,14 @@ class Kernel:
 
     @contextmanager
     def change(
-        self, *permits: Permit, telling: Callable[[Permit], dict[str, object]] | None = None
+        self,
+        *permits: Permit,
+        telling: Callable[[Permit], dict[str, object]] | None = None,
+        last: Callable[[], None] | None = None,
     ) -> Iterator[Write]:
         """Change the store under these permits, which are decided again now that nothing else can change it.
 
-        `telling` adds what the audit trail shall know of each.
+        `telling` adds what the audit trail shall know of each. `last` is asked once the change is allowed, and may refuse it.
         """
         first = permits[0]
         try:
@@ -194,6 +216,9 @@ class Kernel:
                 yield tx
                 # INVARIANT: whatever a change writes, it is held against its actor's view before it is committed.
                 self.ports.guard(authority, first.identity, tx.changes)
+                self._keep_writer(tx, authority, permits)
+                if last is not None:
+                    last()
                 for permit in permits:
                     details = {} if telling is None else telling(permit)
                     done = _event(
@@ -208,6 +233,39 @@ class Kernel:
         except Widens as refused:
             self._audit_widening(first, refused)
             raise
+        except NotSeenYet as unseen:
+            self.ports.see(self.authority(), unseen.catalog)
+            raise
+
+    def wrote(self, permit: Permit) -> None:
+        """Keep that the permit's caller is given access to write its table, before it is given."""
+        if permit.node.type is not ObjectType.TABLE or _known_writer(
+            permit.authority, permit, permit.node.id
+        ):
+            return
+        with self.store.write(permit.identity.user, permit.op.name.lower()) as tx:
+            authority = self._at(tx.base)
+            if not _known_writer(authority, permit, permit.node.id) and permit.node.id in authority.objects:
+                writers.add(tx, permit.node.id, permit.identity.user)
+
+    def _keep_writer(self, tx: Write, authority: Authority, permits: Sequence[Permit]) -> None:
+        """INVARIANT: who writes or makes a table is known for good as having written it, in the same transaction.
+
+        The first time only: what is known costs a look at the authority.
+        """
+        first = permits[0]
+        written = {permit.node.id for permit in permits if permit.op in _WRITES}
+        gone: set[int] = set()
+        for change in tx.changes:
+            if isinstance(change, ObjectPut) and change.type is ObjectType.TABLE:
+                written |= set() if change.id in authority.objects else {change.id}
+            elif isinstance(change, ObjectGone):
+                gone.add(change.id)
+            elif isinstance(change, TableWritten) and change.user == first.identity.user:
+                gone.add(change.table)
+        for table in sorted(written - gone):
+            if not _known_writer(authority, first, table):
+                writers.add(tx, table, first.identity.user)
 
     def foresee(self, permit: Permit, *changes: Change) -> None:
         """Refuse what `change` would refuse of these, before something is done that cannot be taken back."""
@@ -274,12 +332,16 @@ class Kernel:
 
     def audit_read(self, permit: Permit, allowed: bool = True, /, **details: object) -> None:
         """Keep that something was read, or was to be. Refuses the read if that cannot be kept."""
-        told = _event(permit.identity, permit.op, permit.ref, permit.revision, allowed=allowed, **details)
-        self.reads.add(msgspec.structs.replace(told, at=now()))
+        event = _event(permit.identity, permit.op, permit.ref, permit.revision, allowed=allowed, **details)
+        self.reads.add(msgspec.structs.replace(event, at=now()))
 
     def close(self) -> None:
         """Write what is still to be written."""
         self.reads.close()
+
+
+def _known_writer(authority: Authority, permit: Permit, table: int) -> bool:
+    return permit.identity.user in (authority.writers.get(table) or ())
 
 
 def _check_in_use(authority: Authority, chain: tuple[tuple[int, int], ...]) -> None:
@@ -294,7 +356,7 @@ def _check_in_use(authority: Authority, chain: tuple[tuple[int, int], ...]) -> N
 def _event(
     identity: Identity, op: Op | Privilege, ref: ObjectRef, revision: int, *, allowed: bool, **details: object
 ) -> audit_log.Event:
-    told = {"address": identity.address, "engine": identity.engine, **details}
+    event = {"address": identity.address, "engine": identity.engine, **details}
     return audit_log.Event(
         metalake=clip(ref.metalake, 500),
         user=identity.user,
@@ -303,5 +365,5 @@ def _event(
         object=clip(ref.full_name, 2000),
         allowed=allowed,
         revision=revision,
-        details={key: value for key, value in told.items() if value is not None},
+        details={key: value for key, value in event.items() if value is not None},
     )

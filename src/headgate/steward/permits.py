@@ -49,7 +49,7 @@ def nothing_here(authority: Authority, ref: ObjectRef) -> NotFound:
     if missing.type is ObjectType.COLUMN:
         missing = missing.parent
     if missing.type is ObjectType.SCHEMA and ref.type in LEAVES:
-        # Who asks for a table by its full name is told that there is none, as Gravitino and Iceberg do.
+        # A caller who asks for a table by its full name is told that there is none, as Gravitino and Iceberg do.
         missing = ref
     return NotFound(
         f"{missing.type} '{clip(missing.full_name)}' does not exist", about=missing.type, ref=missing

@@ -193,13 +193,13 @@ class Syncs:
             )
         if kind == _HERE:
             permit = self._permit(identity, [rest])
-            told: dict[str, object] = {"sync": name}
+            details: dict[str, object] = {"sync": name}
             return System(
                 HeadgateConnector(
                     self.kernel.store,
                     rest,
                     name,
-                    lambda: self.kernel.change(permit, telling=lambda _: told),
+                    lambda: self.kernel.change(permit, telling=lambda _: details),
                     self.shapes.of,
                 ),
                 permit,

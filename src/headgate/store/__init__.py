@@ -10,7 +10,7 @@ leave behind. Other rooms take the modules from here, whatever folder they stand
 
 from headgate.store.database import Read, Store, Write
 from headgate.store.metadata import dropped, models, outside_tables, places, pointers, statistics
-from headgate.store.reads import answers, given_files, keys, ledger, mask_keys, plans
+from headgate.store.reads import answers, given_files, keys, ledger, mask_keys, plans, probes
 
 __all__ = [
     "Read",
@@ -27,5 +27,6 @@ __all__ = [
     "places",
     "plans",
     "pointers",
+    "probes",
     "statistics",
 ]

@@ -73,6 +73,8 @@ class Write(Read):
         """The revision that is changed; no other can come between."""
         self.now = now()
         self.changes: list[Change] = []
+        self.ending = False
+        """Whether everything is written and the database is told to commit: from then on only it knows how this ends."""
 
     @property
     def revision(self) -> int:
@@ -176,6 +178,7 @@ class Store:
                             changes=msgspec.json.encode(change.changes),
                         )
                     )
+                change.ending = True
             self.written = change.revision
 
     @contextmanager
@@ -187,6 +190,11 @@ class Store:
             return
         with self.write(actor, action) as tx:
             yield tx
+
+    @property
+    def changing(self) -> bool:
+        """Whether this thread is inside a change, for which every other change waits."""
+        return getattr(self._own, "change", None) is not None
 
     @contextmanager
     def append(self) -> Iterator[Connection]:

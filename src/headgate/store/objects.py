@@ -21,7 +21,8 @@ from headgate.model.objects import ObjectType, clip
 from headgate.model.records import ObjectRecord, audit_of
 from headgate.store import tables as t
 from headgate.store.database import Read, Write, rows
-from headgate.store.metadata import dropped
+from headgate.store.metadata import dropped, sources, writers
+from headgate.store.reads import mask_keys
 
 _o = t.objects.c
 
@@ -238,6 +239,12 @@ def drop(tx: Write, id: int) -> None:
             (t.model_versions, t.model_versions.c.model),
         ):
             tx.execute(delete(table).where(column == gone))
+        if type is ObjectType.CATALOG:
+            sources.forget(tx, gone)
+        if type is ObjectType.TABLE:
+            mask_keys.leave_all(tx, gone)
+            if dropped.get(tx, gone) is None:
+                writers.forget(tx, gone)
         tx.execute(delete(t.objects).where(_o.id == gone))
         if type is ObjectType.POLICY:
             tx.journal(PolicySet(gone, None))

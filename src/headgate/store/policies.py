@@ -36,19 +36,30 @@ def document_of(body: dict[str, Any]) -> str:
     return msgspec.json.encode(body["content"], order="sorted").decode()
 
 
-def say(tx: Write, record: ObjectRecord, on: str | None, action: str) -> None:
-    """Journal what a policy says now, and keep it in its history. `on` names its object as it is called now."""
-    _keep(tx, record, on, action)
-    authors = _authors(tx, record.id).get(record.id, ())
-    tx.journal(PolicySet(record.id, document_of(record.body), record.body["enabled"], authors))
+RENEWED: Final = "renew"
+"""The action of somebody who says anew what a policy says already: its words are theirs from then on."""
+
+
+def say(
+    tx: Write, record: ObjectRecord, on: str | None, action: str, groups: frozenset[str] | None = None
+) -> None:
+    """Journal what a policy says now, and keep it in its history.
+
+    `on` names its object as it is called now; `groups` are those that the actor's token told, None if it told none.
+    """
+    _keep(tx, record, on, action, groups)
+    words = _words(tx, record.id).get(record.id, _NOBODYS)
+    tx.journal(_set(record.id, record.body, words))
 
 
 def silence(tx: Write, record: ObjectRecord, on: str | None) -> None:
     """Keep in its history that a policy is dropped; dropping its object tells the journal."""
-    _keep(tx, record, on, "drop")
+    _keep(tx, record, on, "drop", None)
 
 
-def _keep(tx: Write, record: ObjectRecord, on: str | None, action: str) -> None:
+def _keep(
+    tx: Write, record: ObjectRecord, on: str | None, action: str, groups: frozenset[str] | None
+) -> None:
     last = tx.execute(select(func.max(_h.version)).where(_h.policy == record.id)).scalar_one()
     tx.execute(
         insert(t.policy_history).values(
@@ -62,6 +73,8 @@ def _keep(tx: Write, record: ObjectRecord, on: str | None, action: str) -> None:
             action=action,
             actor=tx.actor,
             at=tx.now,
+            groups=None if groups is None else msgspec.json.encode(sorted(groups)).decode(),
+            revision=tx.base + 1,
         )
     )
 
@@ -84,24 +97,49 @@ def history(read: Read, policy: int) -> list[Version]:
     ]
 
 
-def _authors(read: Read, policy: int | None = None) -> dict[int, tuple[str, ...]]:
-    """Who ever wrote a policy, or every policy, by its id; whoever wrote what it says now is the last of them."""
-    query = select(_h.policy, _h.actor, _h.document).order_by(_h.policy, _h.version)
+class _Words(msgspec.Struct, frozen=True):
+    """Who ever wrote a policy, and of whoever wrote what it says now what their token told then, and when."""
+
+    authors: tuple[str, ...] = ()
+    groups: tuple[str, ...] | None = None
+    since: int = 0
+
+
+_NOBODYS: Final = _Words()
+
+
+def _words(read: Read, policy: int | None = None) -> dict[int, _Words]:
+    """Whose words a policy, or every policy, says, by its id."""
+    query = select(_h.policy, _h.actor, _h.document, _h.action, _h.groups, _h.revision).order_by(
+        _h.policy, _h.version
+    )
     actors: dict[int, set[str]] = {}
-    said: dict[int, tuple[bytes, str]] = {}
+    said: dict[int, Any] = {}
     for row in read.execute(query if policy is None else query.where(_h.policy == policy)):
         actors.setdefault(row.policy, set()).add(row.actor)
-        if row.policy not in said or said[row.policy][0] != row.document:
+        last = said.get(row.policy)
+        if last is None or last.document != row.document or row.action == RENEWED:
             # Who enables it, renames it or gives it another comment did not choose its words.
-            said[row.policy] = (row.document, row.actor)
-    return {id: (*sorted(actors[id] - {writer}), writer) for id, (_, writer) in said.items()}
+            said[row.policy] = row
+    return {
+        id: _Words(
+            (*sorted(actors[id] - {row.actor}), row.actor),
+            None if row.groups is None else tuple(msgspec.json.decode(row.groups)),
+            row.revision,
+        )
+        for id, row in said.items()
+    }
+
+
+def _set(id: int, body: dict[str, Any], words: _Words) -> PolicySet:
+    return PolicySet(id, document_of(body), body["enabled"], words.authors, words.groups, words.since)
 
 
 def all_set(read: Read) -> Iterator[PolicySet]:
     """What every policy says, for compiling from everything."""
     o = t.objects.c
-    authors = _authors(read)
+    words = _words(read)
     for row in rows(read, select(o.id, o.body).where(o.type == ObjectType.POLICY.value)):
         body = msgspec.json.decode(row.body)
         if body.get("policyType") == OWN:
-            yield PolicySet(row.id, document_of(body), body["enabled"], authors.get(row.id, ()))
+            yield _set(row.id, body, words.get(row.id, _NOBODYS))

@@ -11,6 +11,8 @@ from headgate.model.records import attributes_of
 from headgate.store import policies
 from headgate.store import tables as t
 from headgate.store.database import Read, Store, rows
+from headgate.store.metadata import writers
+from headgate.store.reads import mask_keys
 
 
 def everything(store: Store) -> tuple[int, list[c.Change]]:
@@ -46,6 +48,8 @@ def _changes(read: Read) -> Iterator[c.Change]:
         yield c.LabelSet(row.label, row.object, row.field, row.value, True)
 
     yield from policies.all_set(read)
+    yield from writers.all_written(read)
+    yield from mask_keys.all_shared(read)
 
 
 def _objects(read: Read) -> Iterator[c.Change]:

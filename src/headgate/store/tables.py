@@ -152,6 +152,8 @@ policy_history = Table(
     Column("action", String(16), nullable=False),
     Column("actor", Name, nullable=False),
     Column("at", String(32), nullable=False),
+    Column("groups", Text),
+    Column("revision", Id, nullable=False, server_default="0"),
     Index("ix_policy_history_metalake_name", "metalake", "name"),
     comment="What each policy of Headgate's own said, and who made it so; outlives the policy",
 )
@@ -178,6 +180,14 @@ places = Table(
     Column("since", String(32), nullable=False),
     comment="Whose folder is whose: outlives the object; object is 0 for a staged table, which its holder may make",
     sqlite_autoincrement=True,
+)
+
+catalog_sources = Table(
+    "catalog_sources",
+    metadata,
+    Column("catalog", Id, primary_key=True, autoincrement=False),
+    Column("source", Name, primary_key=True, index=True),
+    comment="The other servers that a catalog takes its tables from, for as long as it is there",
 )
 
 outside_tables = Table(
@@ -278,7 +288,7 @@ plans = Table(
     Column("status", String(16), nullable=False),
     Column("view", LargeBinary, nullable=False),
     Column("request", LargeBinary, nullable=False),
-    Column("said", LargeBinary, nullable=False),
+    Column("said", LargeBinary, nullable=False, key="circumstances"),
     Column("runner", String(64), nullable=False),
     Column("until", String(32), nullable=False),
     Column("answer", LargeBinary),
@@ -316,14 +326,22 @@ keys = Table(
     comment="Secrets that the server made for itself and that all its processes share",
 )
 
-mask_key_owners = Table(
-    "mask_key_owners",
+mask_key_tables = Table(
+    "mask_key_tables",
     metadata,
     Column("metalake", Id, primary_key=True, autoincrement=False),
     Column("name", Name, primary_key=True),
-    Column("owner", Id, primary_key=True, autoincrement=False),
+    Column("table", Id, primary_key=True, autoincrement=False, index=True),
     Column("pool", String(32), nullable=False),
-    comment="Owners whose tables share the tokens of a mask's key, and which key they share",
+    comment="Tables that share the tokens of a mask's key, and which key they share",
+)
+
+table_writers = Table(
+    "table_writers",
+    metadata,
+    Column("object", Id, primary_key=True, autoincrement=False),
+    Column("user", Name, primary_key=True),
+    comment="Who ever wrote a table, by name; kept while a dropped table may come back",
 )
 
 audit = Table(
@@ -458,4 +476,15 @@ lens_documents = Table(
     Column("location", Text, nullable=False),
     Column("made_at", String(32), nullable=False),
     comment="The governed document of each document of a table; source is a digest over what it was made from",
+)
+
+storage_probes = Table(
+    "storage_probes",
+    metadata,
+    Column("id", String(32), primary_key=True),
+    Column("definition", LargeBinary, nullable=False),
+    Column("asked_at", String(32), nullable=False),
+    Column("worker", String(64)),
+    Column("outcome", Text),
+    comment="Questions whether Spark can use the storage of a catalog, for the time that somebody waits for an answer",
 )

@@ -5,6 +5,7 @@ from typing import Any
 from headgate.model.privileges import Condition
 from headgate.sync.comparing.diff import Difference
 from headgate.sync.comparing.merge import Clash
+from headgate.sync.pushing.openings import OpenAccess
 from headgate.sync.pushing.results import Shift
 from headgate.sync.snapshots.facts import (
     Fact,
@@ -61,6 +62,19 @@ def render_difference(difference: Difference) -> dict[str, Any]:
 def render_shifts(shifts: tuple[Shift, ...]) -> list[dict[str, str]]:
     """Who gains or loses what."""
     return [{"user": str(s.user), "object": str(s.object), "action": s.action} for s in shifts]
+
+
+def render_open(found: tuple[OpenAccess, ...]) -> list[dict[str, Any]]:
+    """What stays open, for whom and by what."""
+    return [
+        {
+            "user": str(each.user),
+            "object": str(each.object),
+            "action": each.action,
+            "by": [render_fact(fact) for fact in each.by],
+        }
+        for each in found
+    ]
 
 
 def render_clash(clash: Clash) -> str:

@@ -5,11 +5,11 @@ credentials whose session policy names exactly these, or the signature of one re
 S3 and STS; nothing of principals, tables or HTTP servers.
 """
 
+from headgate.catalogs.storage_settings import StorageSettings
 from headgate.vending.credentials import StorageCredential
 from headgate.vending.errors import NoVending, TooManyFiles, Unscopable
 from headgate.vending.requests import Signed, SignRequest
 from headgate.vending.scope import LocationAccess, Scope
-from headgate.vending.settings import StorageSettings
 from headgate.vending.vendor import Vendor, Vendors
 
 __all__ = [

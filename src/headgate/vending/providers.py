@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Final
 
+from headgate.catalogs.storage_settings import StorageSettings
 from headgate.model.errors import IllegalArgument
 from headgate.model.objects import clip
-from headgate.vending.settings import StorageSettings
 
 PROPERTY: Final = "credential-providers"
 S3_TOKEN: Final = "s3-token"  # noqa: S105 — a word of the protocol

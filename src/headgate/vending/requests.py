@@ -6,10 +6,10 @@ from urllib.parse import quote
 
 import msgspec
 
+from headgate.catalogs.storage_settings import StorageSettings
 from headgate.model.errors import Forbidden
 from headgate.model.objects import clip
 from headgate.vending.places import StoragePlace, is_bucket, is_plain
-from headgate.vending.settings import StorageSettings
 
 _URI: Final = re.compile(r"(https?)://([A-Za-z0-9.:-]+)(/[!-~]*)?", re.ASCII)
 _ESCAPE: Final = re.compile(r"%([0-9A-Fa-f]{2})?")

@@ -22,7 +22,7 @@ class Scope(msgspec.Struct, frozen=True):
     files: tuple[str, ...] = ()
     write: tuple[str, ...] = ()
     listed: tuple[str, ...] = ()
-    """Folders whose files may be listed. Whoever writes a folder lists it too."""
+    """Folders whose files may be listed. Writers of a folder may list it, too."""
 
     def __bool__(self) -> bool:
         return bool(self.folders or self.files or self.write)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from headgate.catalogs.openings import Openings
+from headgate.catalogs.storage_settings import StorageSettings
 from headgate.model.errors import ConnectionFailed
 from headgate.vending.checks import check, payload, signed_headers
 from headgate.vending.credentials import StorageCredential, prefixes
@@ -20,7 +21,6 @@ from headgate.vending.errors import NoVending, TooManyFiles
 from headgate.vending.policy import policy
 from headgate.vending.requests import Signed, SignRequest, refused, target
 from headgate.vending.scope import LocationAccess, Scope
-from headgate.vending.settings import StorageSettings
 
 if TYPE_CHECKING:
     import boto3
@@ -77,7 +77,7 @@ class Vendor:
         session = self._session(scope, name)
         expires = int(session.expires.timestamp() * 1000)
         config = {
-            **self.client_config(),
+            **self.settings.address(),
             "s3.access-key-id": session.key_id,
             "s3.secret-access-key": session.secret_key,
             "s3.session-token": session.token,
@@ -118,16 +118,7 @@ class Vendor:
 
     def client_config(self) -> dict[str, str]:
         """How a client reaches the storage; holds no secret."""
-        known = {
-            "client.region": self.settings.region,
-            "s3.region": self.settings.region,
-            "s3.path-style-access": "true" if self.settings.path_style else "false",
-        }
-        if self.settings.endpoint is not None:
-            known["s3.endpoint"] = self.settings.endpoint.url
-        if not self.settings.path_style:
-            known["s3.force-virtual-addressing"] = "true"
-        return known
+        return self.settings.address()
 
     # -- inside -------------------------------------------------------------------------------------------------
 

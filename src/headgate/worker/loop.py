@@ -16,7 +16,8 @@ from headgate.lenses.copies import GovernedCopy
 from headgate.model.errors import ConnectionFailed, HeadgateError, NotFound, Unavailable
 from headgate.pipelines.errors import JobFailed
 from headgate.pipelines.materialise import materialise
-from headgate.pipelines.session import AWS, SparkSettings, close_session, is_alive, open_session, warm
+from headgate.pipelines.probe import probe
+from headgate.pipelines.session import SparkSettings, close_session, is_alive, open_session, warm
 from headgate.steward.reads.copies.workshop import Order, Workshop, redact
 from headgate.store.reads.ledger import LEASE, Fault
 
@@ -42,7 +43,8 @@ class Worker:
 
     def __init__(self, workshop: Workshop, settings: SparkSettings) -> None:
         self.workshop = workshop
-        self.settings = settings
+        # INVARIANT: what all orders may need, from the start. Spark cannot be given a jar later.
+        self.settings = msgspec.structs.replace(settings, work=workshop.work)
         self.name = f"{socket.gethostname()[:24]}-{os.getpid()}-{secrets.token_hex(6)}"
         self._spark: SparkSession | None = None
 
@@ -68,13 +70,13 @@ class Worker:
         """Do what waits the longest; False if nothing does."""
         order = self.workshop.take(self.name)
         if order is None:
-            return False
+            return self._probe()
         started = time.monotonic()
         about = {"table": order.table, "view": order.batch.view[:12], "files": len(order.batch.wanted)}
         log.info("making copies", attempt=order.batch.attempts, **about)
         try:
             with self._alive(order):
-                copies = materialise(self._session(order), order.job, order.storage)
+                copies = materialise(self._opened(), order.job, order.storage)
         except HeadgateError as error:
             log.warning("copies failed", reason=str(error), **about)
             fault = next(fault for kind, fault in _FAULTS if isinstance(error, kind))
@@ -89,6 +91,21 @@ class Worker:
             return True
         count = self._record(order, copies)
         log.info("copies made", recorded=count, seconds=round(time.monotonic() - started, 1), **about)
+        return True
+
+    def _probe(self) -> bool:
+        """Try a storage that somebody waits to hear of; False if nobody does."""
+        order = self.workshop.take_probe(self.name)
+        if order is None:
+            return False
+        outcome = ""
+        try:
+            probe(self._opened(), order.storage, order.folder)
+        except Exception as error:
+            outcome = _named(error)
+            self._check_session()
+        log.info("storage tried", works=not outcome)
+        self.workshop.probed(order, outcome)
         return True
 
     def close(self) -> None:
@@ -120,23 +137,20 @@ class Worker:
             warm(self._opened())
         except Exception as error:
             # Nobody waits for it: the next job tries again, and tells who does.
-            log.warning("Spark is not ready", reason=type(error).__name__)
+            log.warning("Spark is not ready", reason=_named(error))
             self._check_session()
-
-    def _session(self, order: Order) -> "SparkSession":
-        """The session, with what the order's storage needs; a session that lacks it is opened anew."""
-        if order.job.storage and AWS not in self.settings.packages:
-            self.close()
-            packages = (*self.settings.packages, AWS)
-            self.settings = msgspec.structs.replace(self.settings, packages=packages)
-        return self._opened()
 
     def _opened(self) -> "SparkSession":
         if self._spark is None:
             log.info("opening Spark", master=self.settings.remote or self.settings.master)
             try:
                 self._spark = open_session(self.settings)
+            except HeadgateError:
+                raise
             except Exception as error:
+                # Spark has read nothing yet, so what it says of itself holds no value of a table.
+                said = str(error).strip().partition("\n")[0][:300]
+                log.error("Spark does not start", error=type(error).__name__, reason=said)
                 raise Unavailable(
                     "Spark does not start", hint=f"{type(error).__name__}; the worker's log says more"
                 ) from error
@@ -153,6 +167,11 @@ class Worker:
         finally:
             done.set()
             beating.join()
+
+
+def _named(error: Exception) -> str:
+    """An error as the log may have it: the words of Spark may hold values, ours do not."""
+    return str(error) if isinstance(error, HeadgateError) else type(error).__name__
 
 
 def _beat(beat: Callable[[], bool], done: threading.Event) -> None:

@@ -9,6 +9,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from headgate.catalogs.openings import Openings
+from headgate.model.objects import ObjectRef, ObjectType
 from headgate.steward import Steward
 from headgate.vending import StorageCredential
 from tests.conftest import Api
@@ -362,3 +363,21 @@ def test_everything_given_is_audited_and_no_secret_is_kept(
         assert secret not in caplog.text
     assert minio.secret_key not in listed
     assert not any(secret in str(events) for secret in secrets)
+
+
+def test_who_was_given_access_to_write_counts_as_having_written(api: Api, steward: Steward) -> None:
+    """They may put files in the place of others without a commit, also after the right to write is gone."""
+
+    def wrote() -> frozenset[str]:
+        node = steward.kernel.authority().find(ObjectRef("lake", ObjectType.TABLE, ("s3", "s", "t")))
+        assert node is not None
+        return steward.kernel.authority().writers.get(node.id) or frozenset()
+
+    load(api, "bob", {})
+    load(api, "ann", VENDED)
+    assert wrote() == {"admin"}
+    load(api, "bob", VENDED)
+    assert wrote() == {"admin", "bob"}
+    start = steward.kernel.store.revision()
+    load(api, "bob", VENDED)
+    assert steward.kernel.store.revision() == start, "kept the first time only"

@@ -24,28 +24,11 @@ from pyiceberg.typedef import EMPTY_DICT, Properties
 
 from headgate.catalogs.locations import normal
 from headgate.catalogs.openings import RAISE_LARGEST, Openings
+from headgate.catalogs.storage_settings import StorageSettings
 from headgate.model.errors import ConnectionFailed, Forbidden, IllegalArgument, NotFound
 
 Json = dict[str, Any]
 Settings = tuple[tuple[str, str], ...]
-
-_SETTINGS: Final = {
-    "s3-endpoint": "s3.endpoint",
-    "s3-region": "s3.region",
-    "s3-access-key-id": "s3.access-key-id",
-    "s3-secret-access-key": "s3.secret-access-key",
-    "s3-session-token": "s3.session-token",
-    "s3-path-style-access": "s3.path-style-access",
-}
-"""What a catalog may say about its storage, as Gravitino names it, and as pyiceberg does.
-
-INVARIANT: nothing else of a catalog's properties reaches pyiceberg, which would import any class they name.
-"""
-
-
-_JAVA: Final = {"s3.region": "client.region"}
-"""What Java calls otherwise."""
-
 
 _MOST_COPIED: Final = 5_000_000_000
 """Bytes that S3 copies in one request."""
@@ -126,7 +109,7 @@ def _no_file_system(scheme: str, netloc: str | None = None) -> FileSystem:
 
 
 class MissingDocument(NotFound):
-    """A table's metadata file is gone. Where it lay is told only to who sees all of the table."""
+    """A table's metadata file is gone. Only callers who see all of the table are told where it lay."""
 
     def __init__(self, location: str, *, named: bool = False) -> None:
         super().__init__(
@@ -146,18 +129,12 @@ class Storage:
             openings.check_addresses(properties)
         except IllegalArgument as error:
             raise Forbidden(error.message, hint=error.hint) from None
-        known = {
-            ours: value
-            for key, value in properties.items()
-            if (ours := _SETTINGS.get(key) or (key if key in _SETTINGS.values() else None))
-        }
-        self.settings = {_JAVA.get(key, key): value for key, value in known.items()}
-        """The same for Iceberg's Java readers; may hold secrets."""
-        if known.pop("s3.path-style-access", "").lower() == "false":
-            known["s3.force-virtual-addressing"] = "true"
+        # INVARIANT: nothing else of a catalog's properties reaches pyiceberg, which would import any class they name.
+        self.settings = StorageSettings.of(properties).access()
+        """How Iceberg's readers in Java and in Python reach the files; may hold secrets."""
         self.openings = openings
         self._largest = openings.largest_document
-        self.io = GuardedIO(known, openings)
+        self.io = GuardedIO(self.settings, openings)
         self._settings: Settings = tuple(sorted(self.io.properties.items()))
 
     def read(self, location: str) -> Json:
@@ -277,13 +254,19 @@ class Storage:
         return [(f"{start}{info.path}", info.mtime) for info in found if info.type == FileType.File]
 
     def probe(self, location: str) -> None:
-        """Make sure that files can be written here, by writing one."""
+        """Make sure that files can be written here, by writing one.
+
+        Whoever asks has named the storage or may use it for tables. So S3 is quoted in full: its words name the bucket and this
+        file, and a kind of error alone does not say which of the properties is wrong.
+        """
         try:
             output = self.io.new_output(location)
             with output.create(overwrite=True) as stream:
                 stream.write(b"headgate")
             self.io.delete(location)
         except OSError as error:
+            if location.startswith("s3://"):
+                raise ConnectionFailed("the warehouse cannot be used", hint=str(error)) from error
             raise _unreachable(error) from error
 
 

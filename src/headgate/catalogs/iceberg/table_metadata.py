@@ -182,10 +182,11 @@ def require(table: Json | None, requirements: Iterable[Json]) -> None:
         check = _REQUIREMENTS.get(kind) if isinstance(kind, str) else None
         if check is None:
             raise IllegalArgument(f"requirement '{clip(str(kind), 40)}' is not known")
-        told, expected, actual = check(table, requirement)
+        requirement_text, expected, actual = check(table, requirement)
         if expected != actual:
             raise Conflict(
-                f"Requirement failed: {told}: expected {clip(str(expected))} != {actual}", about="commit"
+                f"Requirement failed: {requirement_text}: expected {clip(str(expected))} != {actual}",
+                about="commit",
             )
 
 
@@ -203,8 +204,8 @@ def _same_uuid(table: Json, requirement: Json) -> tuple[str, Any, Any]:
     return "UUID does not match", expected.lower(), table["table-uuid"].lower()
 
 
-def _same_number(key: str, of: str, told: str) -> Callable[[Json, Json], tuple[str, Any, Any]]:
-    return lambda t, r: (told, number(r.get(key), f"the {key} of a requirement", -1), t.get(of))
+def _same_number(key: str, of: str, requirement_text: str) -> Callable[[Json, Json], tuple[str, Any, Any]]:
+    return lambda t, r: (requirement_text, number(r.get(key), f"the {key} of a requirement", -1), t.get(of))
 
 
 _REQUIREMENTS: Final[dict[str, Callable[[Json, Json], tuple[str, Any, Any]]]] = {

@@ -1,6 +1,6 @@
 """`headgate catalog`."""
 
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
@@ -24,6 +24,9 @@ Provider = Annotated[str, typer.Option("--provider", help="What kind of system, 
 Type = Annotated[
     str | None, typer.Option("--type", help="relational, fileset, messaging or model; else by the provider.")
 ]
+
+_PATIENCE: Final = 90.0
+"""Seconds for a test, for which a worker may have to start Spark."""
 
 _TYPES = {"fileset": "fileset", "hadoop": "fileset", "kafka": "messaging", "model": "model"}
 
@@ -54,11 +57,15 @@ def create(
 def try_connection(
     session: Session, name: Name, provider: Provider, type: Type = None, properties: Properties = None
 ) -> None:
-    """Try the connection of a catalog that is not there yet."""
-    session.post(
-        session.in_metalake("catalogs", "testConnection"), _body(name, provider, type, None, properties)
-    )
-    session.done(f"catalog {name} answers")
+    """Try a catalog that is not there yet: the server writes into its storage, and a worker's Spark does what reads need."""
+    body = _body(name, provider, type, None, properties)
+    session.post(session.in_metalake("catalogs", "testConnection"), body)
+    query = {"metalake": session.in_metalake()[1]}
+    found = session.ask("POST", ("headgate", "catalogs", "probe"), body, query, patience=_PATIENCE)
+    if found["tried"]:
+        session.done(f"catalog {name} answers, and a worker's Spark writes and reads there", found)
+    else:
+        session.done(f"catalog {name} answers the server; Spark was not tried: {found['why']}", found)
 
 
 @command(app, "details")
@@ -103,7 +110,7 @@ def delete(session: Session, name: Name, force: Force = False) -> None:
 
 
 def _body(
-    name: str, provider: str, type: str | None, comment: str | None, properties: str | None
+    name: str, provider: str, type: str | None, comment: str | None, properties: list[str] | None
 ) -> dict[str, object]:
     return {
         "name": name,

@@ -1,12 +1,12 @@
 """`headgate classify`: which columns hold personal data, and tags for them."""
 
-import sys
+from collections.abc import Iterator
 from typing import Annotated, Any, Final
 
 import typer
 from rich.text import Text
 
-from headgate.cli.command import Catalog, command, verbs
+from headgate.cli.command import Catalog, Yes, command, confirm, need_answer, verbs
 from headgate.cli.failure import Failure, Usage
 from headgate.cli.operations.spark import LOCAL, Conf, Master, Remote, catalog_settings, open_spark
 from headgate.cli.output import Format, console
@@ -15,6 +15,7 @@ from headgate.model.errors import HeadgateError
 from headgate.model.objects import SCHEMA_SEPARATOR, ObjectRef, ObjectType
 from headgate.pipelines import classify as pipeline
 from headgate.pipelines.classify import KINDS, MOST_ROWS, TAG, Classified
+from headgate.pipelines.needs import SparkWork
 
 app = verbs()
 
@@ -27,10 +28,11 @@ Least = Annotated[
     float, typer.Option("--min-confidence", min=0.0, max=1.0, help="Show what is at least so likely.")
 ]
 Apply = Annotated[bool, typer.Option("--apply", help="Put the tags on the columns.")]
-Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
 
 COLUMNS: Final = ("table", "column", "tag", "confidence", "evidence", "state")
 NEW: Final = "new"
+LOOK: Final = "look at it without --apply"
+_ANYWHERE: Final = "s3://"
 
 Row = dict[str, Any]
 
@@ -57,8 +59,9 @@ def classify(
     """
     if table is not None and schema is None:
         raise Usage("--table needs the schema it is in", "add --schema NAME")
-    if apply and not yes and not sys.stdin.isatty():
-        raise Usage("nobody can be asked here", "look at it without --apply, then add --yes")
+    if apply:
+        # Before Spark starts, rather than after it has read every table.
+        need_answer(yes, look=LOOK)
     tables = _tables(session, catalog, schema, table)
     rows, unread, seen = _looked_at(
         session, catalog, tables, sample, min_confidence, spark_master, spark_remote, spark_conf
@@ -106,7 +109,8 @@ def _looked_at(
     name, settings = catalog_settings(session, catalog)
     say = console(err=True).print
     say(Text(f"starting Spark ({remote or master})"))
-    spark = open_spark(master, remote, conf, settings)
+    work = SparkWork(tables=tuple(_places(session, tables)))
+    spark = open_spark(master, remote, conf, settings, work=work)
     rows: list[Row] = []
     unread: list[Row] = []
     seen = 0
@@ -125,6 +129,24 @@ def _looked_at(
         seen += found.rows
         rows += _rows(ref, found)
     return rows, unread, seen
+
+
+def _places(session: Session, tables: list[ObjectRef]) -> Iterator[str]:
+    """Where the tables lie, as far as it decides what Spark needs: no further than the first one in S3.
+
+    A caller who sees a part of a table is not told where it lies. Then Spark is made ready for S3 as well.
+    """
+    for ref in tables:
+        catalog, schema, table = ref.path
+        path = session.in_metalake("catalogs", catalog, "schemas", schema, "tables", table)
+        try:
+            place = str(session.get(path)["table"]["properties"].get("location", _ANYWHERE))
+        except Failure:
+            # Why it cannot be read is said when Spark tries.
+            continue
+        yield place
+        if place.startswith(_ANYWHERE):
+            return
 
 
 def _rows(ref: ObjectRef, found: Classified) -> list[Row]:
@@ -180,8 +202,7 @@ def _applied(session: Session, rows: list[Row], missing: bool, yes: bool) -> int
         return 0
     if not yes:
         _preview(rows)
-        if not typer.confirm(f"Put {len(new)} tags on columns?", err=True):
-            raise Failure("nothing was changed")
+        confirm(f"Put {len(new)} tags on columns?", yes, look=LOOK)
     if missing:
         session.post(
             session.in_metalake("tags"),

@@ -8,7 +8,7 @@ import typer
 from headgate.cli.command import Output, verbs
 from headgate.cli.failure import Failure
 from headgate.cli.operations.settings_options import option
-from headgate.cli.output import Format, done, show
+from headgate.cli.output import AnswerFormat, Format, done, show
 from headgate.settings.setting import HOME, STORE
 
 app = verbs()
@@ -23,7 +23,7 @@ Release = Annotated[
 
 @app.command("doctor")
 def doctor(
-    home: Home = None, store: StoreUrl = None, release: Release = None, output: Output = Format.TABLE
+    home: Home = None, store: StoreUrl = None, release: Release = None, output: Output = AnswerFormat.TABLE
 ) -> None:
     """Say what is wrong and what to do about it; exit code 1 if anything is."""
     # Only this command and the server need these rooms; the others start faster without them.
@@ -32,13 +32,14 @@ def doctor(
     from headgate.steward.doctor import examine
     from headgate.store import Store, dropped
 
+    format = Format(output)
     opened = Store(load({"home": home, "store": store}).store.hidden)
     try:
         opened.check()
         if release is not None:
             with opened.write("operator", "release") as tx:
                 name = dropped.release(tx, release)
-            done(f"The places of {name} are nobody's now.", None, output)
+            done(f"The places of {name} are nobody's now.", None, format)
             return
         found = examine(opened)
     except HeadgateError as error:
@@ -48,6 +49,6 @@ def doctor(
         raise Failure(error.message, error.hint or where) from None
     finally:
         opened.close()
-    show([msgspec.to_builtins(finding) for finding in found], ("check", "problem", "next"), output)
+    show([msgspec.to_builtins(finding) for finding in found], ("check", "problem", "next"), format)
     if found:
         raise typer.Exit(1)

@@ -20,6 +20,8 @@ from headgate.doors.authentication.simple import is_loopback
 from headgate.doors.connections import IDLE, allow_many_files
 from headgate.doors.protocol import HttpProtocol
 from headgate.home import keep_private
+from headgate.pipelines.errors import SparkMissing
+from headgate.pipelines.session import is_installed
 from headgate.settings.server import HANDOVER, Settings
 from headgate.steward import doctor
 from headgate.store import Store
@@ -45,8 +47,21 @@ def run(settings: Settings) -> None:
     with _metrics_folder(settings):
         os.environ[HANDOVER] = settings.handed_over()
         _welcome(settings, listening.getsockname()[1])
-        with worker.kept_running() if settings.worker else nullcontext():
+        with worker.kept_running() if _has_worker(settings) else nullcontext():
             _serve(settings, listening)
+
+
+def _has_worker(settings: Settings) -> bool:
+    """Whether to run a worker beside the server: one that cannot work would only be started again and again."""
+    if settings.worker and not is_installed():
+        missing = SparkMissing(remote=settings.spark_remote is not None)
+        log.warning(
+            "no worker runs: people who may see a part of a table wait for one elsewhere",
+            problem=missing.message,
+            next=missing.hint,
+        )
+        return False
+    return settings.worker
 
 
 def _prepare(settings: Settings) -> None:

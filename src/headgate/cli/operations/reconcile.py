@@ -15,6 +15,7 @@ from headgate.cli.output import Format, console
 from headgate.cli.session import Session
 from headgate.cli.syncs.requests import age
 from headgate.pipelines.errors import causes_of
+from headgate.pipelines.needs import SparkWork
 
 if TYPE_CHECKING:
     from headgate.pipelines.reconcile import Evidence, LostAccess, Reconciliation, Terms
@@ -38,7 +39,6 @@ Trusted = Annotated[
 Limit = Annotated[int, typer.Option("--limit", min=1, max=100_000, help="Show so many findings.")]
 
 COLUMNS: Final = ("kind", "user", "object", "file", "requester", "reads", "bytes", "first", "last")
-HADOOP_AWS: Final = "org.apache.hadoop:hadoop-aws:3.4.2"
 _PAGE: Final = 1000
 
 
@@ -77,7 +77,8 @@ def reconcile(
     say(
         Text(f"{len(evidence.planned)} plans of {len(set(evidence.folders.values()))} tables; starting Spark")
     )
-    spark = open_spark(spark_master, spark_remote, spark_conf, _storage([*places, write or ""]))
+    written = () if write is None else (_place(write),)
+    spark = open_spark(spark_master, spark_remote, spark_conf, work=SparkWork(files=(*places, *written)))
     outcome = _compared(
         spark,
         evidence,
@@ -88,8 +89,8 @@ def reconcile(
         losses=losses,
         trusted=tuple(trusted or ()),
     )
-    if write is not None:
-        _written(outcome, _place(write))
+    for place in written:
+        _written(outcome, place)
     counts = _report(session, outcome, limit, places)
     if any(counts.get(kind) for kind in _AMISS):
         raise typer.Exit(1)
@@ -233,11 +234,3 @@ def _place(text: str) -> str:
     if text.startswith(("s3://", "s3n://")):
         return "s3a://" + text.partition("://")[2]
     return text if "://" in text else f"file://{Path(text).absolute()}"
-
-
-def _storage(places: list[str]) -> dict[str, str]:
-    from headgate.pipelines.session import RUNTIME, SQLITE
-
-    if not any(place.startswith("s3") for place in places):
-        return {}
-    return {"spark.jars.packages": ",".join((RUNTIME, SQLITE, HADOOP_AWS))}

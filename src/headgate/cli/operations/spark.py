@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 from urllib.parse import urlsplit
 
 import typer
-from msgspec.structs import replace
 
 from headgate.cli.failure import Failure, Usage
 from headgate.cli.session import Session
+from headgate.model.errors import HeadgateError
+from headgate.pipelines.needs import SparkWork
 
 if TYPE_CHECKING:
     from headgate.pipelines.session import SparkSession
@@ -33,9 +34,9 @@ def open_spark(
     conf: list[str] | None = None,
     more: dict[str, str] | None = None,
     *,
-    tables: bool = True,
+    work: SparkWork,
 ) -> "SparkSession":
-    """Start Spark, or connect to it; without `tables`, for what is not in any table, it needs nothing of Iceberg."""
+    """Start Spark, or connect to it, with what the work needs."""
     own: dict[str, str] = {}
     for text in conf or ():
         key, equals, value = text.partition("=")
@@ -45,17 +46,19 @@ def open_spark(
     if remote is not None:
         _answers(remote)
     try:
-        from headgate.pipelines.session import SparkSettings, bare_session, open_session
+        from headgate.pipelines.session import SparkSettings, open_session
 
-        settings = SparkSettings(master=master, remote=remote, more={**(more or {}), **own})
-        return open_session(settings) if tables else bare_session(replace(settings, packages=()))
-    except ImportError:
-        raise Failure("Spark is not installed", "install it with: pip install 'headgate[spark]'") from None
+        return open_session(
+            SparkSettings(master=master, remote=remote, work=work, more={**(more or {}), **own})
+        )
+    except HeadgateError as error:
+        raise Failure(error.message, error.hint) from None
     except Exception as error:
-        where = remote or master
         raise Failure(
-            f"Spark at {where} does not start ({type(error).__name__})",
-            "see that Java 17 is installed, and that --spark-master or --spark-remote is right",
+            f"Spark at {remote or master} does not start ({type(error).__name__})",
+            "see that Java 17 is installed, and that --spark-master is right"
+            if remote is None
+            else "see that it serves Spark 4.1, and that --spark-remote is right",
         ) from None
 
 
@@ -84,7 +87,7 @@ def catalog_settings(session: Session, catalog: str) -> tuple[str, dict[str, str
     settings: dict[str, Any] = {
         prefix: "org.apache.iceberg.spark.SparkCatalog",
         f"{prefix}.type": "rest",
-        f"{prefix}.uri": f"{session.url.rstrip('/')}/iceberg",
+        f"{prefix}.uri": f"{session.address}/iceberg",
         f"{prefix}.warehouse": f"{metalake}.{catalog}",
         f"{prefix}.cache-enabled": "false",
         f"{prefix}.header.X-Iceberg-Access-Delegation": "vended-credentials",

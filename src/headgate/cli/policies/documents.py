@@ -16,12 +16,12 @@ From = Annotated[
 ]
 
 
-def read(source: Path) -> dict[str, Any]:
+def read(source: Path, *, allow_empty: bool = False) -> dict[str, Any]:
     """The documents as the server takes them. A folder says all that there is; a file says nothing of the others."""
     if source.is_dir():
         files = sorted(p for p in source.rglob("*") if p.suffix in (".yaml", ".yml") and p.is_file())
         files = [p for p in files if not p.name.endswith(TESTS)]
-        if not files:
+        if not files and not allow_empty:
             raise Usage(
                 f"{source} holds no policies", "a folder is the whole: name one with *.yaml files in it"
             )
@@ -35,5 +35,7 @@ def read(source: Path) -> dict[str, Any]:
 def text(file: Path) -> str:
     try:
         return file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise Usage(f"{file} cannot be read: {error}", "policies are UTF-8 text") from None
+    except OSError as error:
+        raise Usage(f"{file} cannot be read ({error.strerror})", "see that you may read it") from None
+    except UnicodeDecodeError:
+        raise Usage(f"{file} is not UTF-8 text", "save it as UTF-8") from None

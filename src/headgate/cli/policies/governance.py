@@ -7,7 +7,7 @@ import typer
 from rich.text import Text
 from rich.tree import Tree
 
-from headgate.cli.command import command, names, verbs
+from headgate.cli.command import Yes, command, confirm, names, verbs
 from headgate.cli.failure import Failure
 from headgate.cli.output import Format, console
 from headgate.cli.policies import documents
@@ -20,6 +20,7 @@ app = verbs()
 Optional = Annotated[
     Path | None, typer.Option("-f", "--from", help="Policies that are not applied yet: a folder or a file.")
 ]
+AllowEmpty = Annotated[bool, typer.Option("--allow-empty", help="There may be no policies at all.")]
 Into = Annotated[Path | None, typer.Option("-o", "--into", help="A file to write to, instead of the screen.")]
 
 
@@ -34,15 +35,27 @@ def plan(session: Session, source: From, purpose: Purpose = None, engine: Engine
     screen = console()
     screen.print(_changes(answer["changes"], "would be"))
     screen.print(_lenses(answer["lenses"]))
+    for view in answer["wider"]:
+        screen.print(
+            Text(f"{_some(view['people'])} would see more of {_some(view['tables'])}", style="yellow")
+        )
     if answer["unread"]:
         screen.print(Text(f"the columns of {_some(answer['unread'])} cannot be told now", style="yellow"))
     screen.print(Text(f"{answer['tables']} tables looked at, revision {answer['revision']}"))
 
 
 @command(app, "apply")
-def apply(session: Session, source: From) -> None:
-    """Make the policies those on disk, all of them or none."""
-    answer = session.post(_path("apply"), documents.read(source), **_in(session))
+def apply(session: Session, source: From, yes: Yes = False, allow_empty: AllowEmpty = False) -> None:
+    """Make the policies those on disk, all of them or none; asks before it removes any or shows anybody more."""
+    sent = {**documents.read(source, allow_empty=allow_empty), "allowEmpty": allow_empty}
+    proposed = session.post(_path("apply"), {**sent, "dryRun": True}, **_in(session))
+    if proposed["asks"] and not yes:
+        screen = console(err=True)
+        screen.print(_changes(proposed["changes"], "would be"))
+        for ask in proposed["asks"]:
+            screen.print(Text(ask, style="yellow"))
+        confirm("Do it?", yes, look=f"look at it with 'headgate plan -f {source}'")
+    answer = session.post(_path("apply"), {**sent, "plan": proposed["digest"]}, **_in(session))
     if session.format is Format.TABLE:
         console().print(_changes(answer["changes"], ""))
     else:
@@ -64,12 +77,16 @@ def export(session: Session, into: Into = None) -> None:
 
 @command(app, "lint")
 def lint(session: Session, source: Optional = None) -> None:
-    """Say what is odd about the policies that are there, or would be; the exit code is 1 if anything is."""
+    """Say what is odd about the policies that are there, or would be; the exit code is 1 if anything is that they do not accept themselves."""
     sent = documents.read(source) if source is not None else {"files": []}
     found = session.post(_path("lint"), sent, **_in(session))["findings"]
-    session.show(found, "policy", "rule", "message", "next")
-    if found:
-        raise Failure(f"{len(found)} findings", "change the policies, or leave it if it is meant so")
+    session.show(found, "policy", "rule", "message", "next", "accepted")
+    left = [finding for finding in found if finding["accepted"] is None]
+    if left:
+        raise Failure(
+            f"{len(left)} {'finding' if len(left) == 1 else 'findings'}",
+            f"change the policy, or write what is meant so into it: accept: {{{left[0]['rule']}: why}}",
+        )
 
 
 @command(app, "simulate")

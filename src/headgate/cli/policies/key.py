@@ -1,4 +1,4 @@
-"""`headgate key`: the keys of masks, and whose tables share their tokens."""
+"""`headgate key`: the keys of masks, and which tables share their tokens."""
 
 from typing import Annotated
 
@@ -7,9 +7,9 @@ import typer
 from headgate.cli.command import Name, command, group, names
 from headgate.cli.session import Session
 
-app = group("key", "Keys of masks, and the owners whose tables share their tokens.")
+app = group("key", "Keys of masks, and the tables that share their tokens.")
 
-Owners = Annotated[str, typer.Option("--owners", help="user:NAME or group:NAME, several joined by commas.")]
+Tables = Annotated[str, typer.Option("--tables", help="CATALOG.SCHEMA.TABLE, several joined by commas.")]
 COLUMNS = ("name", "policies", "joined")
 
 
@@ -21,18 +21,18 @@ def list_(session: Session) -> None:
 
 
 @command(app, "join")
-def join(session: Session, name: Name, owners: Owners) -> None:
-    """Let the tables of these owners share the tokens of a key."""
-    _change(session, name, owners, "join")
+def join(session: Session, name: Name, tables: Tables) -> None:
+    """Let these tables share the tokens of a key. Who may write one of them, or ever did, is shown none of them."""
+    _change(session, name, tables, "join")
 
 
 @command(app, "leave")
-def leave(session: Session, name: Name, owners: Owners) -> None:
-    """Let the tables of these owners have tokens of their own again."""
-    _change(session, name, owners, "leave")
+def leave(session: Session, name: Name, tables: Tables) -> None:
+    """Let these tables have tokens of their own again."""
+    _change(session, name, tables, "leave")
 
 
-def _change(session: Session, name: str, owners: str, what: str) -> None:
+def _change(session: Session, name: str, tables: str, what: str) -> None:
     path = ("headgate", "keys", name, what)
-    found = session.post(path, {"owners": names(owners)}, metalake=session.in_metalake()[1])
-    session.show([found["key"]], *COLUMNS)
+    found = session.post(path, {"tables": names(tables)}, metalake=session.in_metalake()[1])
+    session.show([found["key"]], *COLUMNS, "shut_out")

@@ -1,6 +1,6 @@
 """`headgate policy`: the policies that are there, one by one."""
 
-from headgate.cli.command import Name, command, group
+from headgate.cli.command import Name, Yes, command, confirm, group
 from headgate.cli.session import Session
 
 app = group("policy", "Policies: what people see of tables.")
@@ -38,13 +38,19 @@ def enable(session: Session, name: Name) -> None:
 
 
 @command(app, "disable")
-def disable(session: Session, name: Name) -> None:
+def disable(session: Session, name: Name, yes: Yes = False) -> None:
     """Disable a policy: it stays, but restricts nobody."""
+    confirm(f"Disable policy {name}? Whom it restricts may see more.", yes, look=_look(name))
     session.patch(session.in_metalake("policies", name), {"enable": False})
     session.done(f"policy {name} disabled")
 
 
 @command(app, "delete")
-def delete(session: Session, name: Name) -> None:
+def delete(session: Session, name: Name, yes: Yes = False) -> None:
     """Drop a policy; its history stays."""
+    confirm(f"Drop policy {name}? Whom it restricts may see more.", yes, look=_look(name))
     session.dropped(f"policy {name}", session.delete(session.in_metalake("policies", name)))
+
+
+def _look(name: str) -> str:
+    return f"look at it with 'headgate policy details --name {name}'"

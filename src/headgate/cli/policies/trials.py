@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 import yaml
 
-from headgate.cli.command import verbs
+from headgate.cli.command import ReportOutput, verbs
 from headgate.cli.failure import Failure, Usage
+from headgate.cli.junit import JunitCase, as_junit, keep
 from headgate.cli.output import Format, done, show
 from headgate.cli.policies import documents
 
@@ -21,18 +22,26 @@ Tests = Annotated[
     typer.Argument(help="Files of tests, or folders of *.test.yaml; else those beside the policies."),
 ]
 Policies = Annotated[Path | None, typer.Option("-f", "--from", help="The policies: a folder or a file.")]
-Output = Annotated[Format, typer.Option("--output", help="How to show the answer.", case_sensitive=False)]
+Junit = Annotated[Path | None, typer.Option("--junit", help="Also write a JUnit report to this file.")]
 
 
 @app.command("test")
-def run_tests(tests: Tests = None, source: Policies = None, output: Output = Format.TABLE) -> None:
+def run_tests(
+    tests: Tests = None,
+    source: Policies = None,
+    junit: Junit = None,
+    output: ReportOutput = Format.TABLE,
+) -> None:
     """Run tests of policies: as this person, in these circumstances, the table shows this. Needs no server."""
     policies = () if source is None else _policies(documents.read(source)["files"])
     results: list[dict[str, str]] = []
     for file in _files(tests or ([source] if source is not None and source.is_dir() else [])):
         results += _run(file, policies)
     wrong = [result for result in results if result["result"] != "passed"]
-    if output is Format.TABLE and not wrong:
+    keep(_report(results), junit)
+    if output is Format.JUNIT:
+        print(_report(results), end="")
+    elif output is Format.TABLE and not wrong:
         done(f"{len(results)} tests passed", None, output)
     else:
         show(results if output is not Format.TABLE else wrong, ("file", "test", "result"), output)
@@ -40,6 +49,16 @@ def run_tests(tests: Tests = None, source: Policies = None, output: Output = For
         raise Failure(f"{len(wrong)} of {len(results)} tests failed", "'result' says what was seen instead")
     if not results:
         raise Usage("there are no tests", "write some under 'tests:'; docs/policies.md says how")
+
+
+def _report(results: list[dict[str, str]]) -> str:
+    """One suite for each file, one case for each test."""
+    files: dict[str, list[JunitCase]] = {}
+    for result in results:
+        said = "" if result["result"] == "passed" else result["result"]
+        case = JunitCase(result["file"], result["test"], "failure" if said else "", said)
+        files.setdefault(result["file"], []).append(case)
+    return as_junit(files.items())
 
 
 def _files(named: list[Path]) -> list[Path]:

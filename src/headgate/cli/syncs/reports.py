@@ -1,9 +1,9 @@
 """How plans and results of a synchronisation are shown: to people, to scripts and to pipelines that read JUnit."""
 
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
-from xml.etree import ElementTree
 
 import msgspec
 from rich.table import Table
@@ -11,12 +11,14 @@ from rich.text import Text
 
 from headgate.cli import output
 from headgate.cli.failure import Failure
+from headgate.cli.junit import JunitCase, as_junit, keep
 from headgate.cli.output import Format
 
 MOST: Final = 50
 """Rows of a table that people are shown; JSON has them all."""
 
-_BAD: Final = ("failed", "refused as it would widen")
+_WIDENS: Final = "refused as it would widen"
+_BAD: Final = ("failed", _WIDENS)
 _UNSUPPORTED: Final = "skipped as unsupported"
 
 
@@ -42,6 +44,7 @@ def failed(target: str, failure: Failure) -> dict[str, Any]:
         "loses": [],
         "unlisted": 0,
         "notes": [],
+        "open": [],
     }
 
 
@@ -56,7 +59,10 @@ class Drift:
         before, self.last[target] = self.last.get(target), plan["content"]
         if not plan["changes"]:
             refused = f", {len(plan['refused'])} refused" if plan["refused"] else ""
-            return f"{target}: in step{refused}"
+            left = (
+                f", {len(plan['open'])} stay open that the source keeps from people" if plan["open"] else ""
+            )
+            return f"{target}: in step{refused}{left}"
         count = f"{len(plan['changes'])} {'change' if len(plan['changes']) == 1 else 'changes'}"
         if before is None:
             return f"{target}: {count} to bring it in step"
@@ -88,6 +94,9 @@ def difference(found: dict[str, Any], source: str, target: str, format: Format) 
 
 
 def plan_shown(plans: list[dict[str, Any]], format: Format, *, beside: bool = False) -> None:
+    if format is Format.JUNIT:
+        print(junit_text(planned_results(plans)), end="")
+        return
     if format is not Format.TABLE:
         print(output.text(plans, format))
         return
@@ -103,10 +112,22 @@ def plan_shown(plans: list[dict[str, Any]], format: Format, *, beside: bool = Fa
         _lines(say, "put there by others, and taken away", plan["foreign"])
         _lines(say, "refused", [f"{r['what']}: {r['why']}" for r in plan["refused"]])
         _lines(say, "not carried over as they are", plan["losses"])
+        _lines(say, STAYS_OPEN, open_lines(plan))
         _shifts(say, "gain", plan["gains"])
         _shifts(say, "lose", plan["loses"])
         if plan["unlisted"]:
             say(Text(f"  {plan['unlisted']:,} more gains and losses are not listed"))
+
+
+STAYS_OPEN: Final = "stays open, though the source keeps it from them"
+
+
+def open_lines(found: dict[str, Any]) -> list[str]:
+    """What stays open in a target, with what others put there that keeps it so."""
+    return [
+        f"{each['user']}: {each['action']} on {each['object']}, as {'; '.join(each['by']) or 'no grant binds them'}"
+        for each in found["open"]
+    ]
 
 
 def clashes(found: list[str]) -> None:
@@ -134,13 +155,9 @@ def _shifts(say: Any, title: str, shifts: list[dict[str, str]]) -> None:
 # -- after ------------------------------------------------------------------------------------------------------
 
 
-def results(done: list[dict[str, Any]], format: Format, junit: Path | None) -> None:
+def results(done: list[dict[str, Any]], format: Format, file: Path | None) -> None:
     """Show what became of every item, and keep the JUnit report if one is asked for."""
-    if junit is not None:
-        try:
-            junit.write_text(junit_text(done))
-        except OSError as error:
-            raise Failure(f"{junit} cannot be written ({error.strerror})", "choose another --junit") from None
+    keep(junit_text(done), file)
     if format is Format.JUNIT:
         print(junit_text(done), end="")
     elif format is not Format.TABLE:
@@ -162,39 +179,44 @@ def _table(done: list[dict[str, Any]]) -> None:
         lines = [f"{i['change']}: {i['what']}: {i['outcome']}: {i['detail']}" for i in bad]
         _lines(screen.print, f"not done in {result['target']}", lines)
         _lines(screen.print, f"to look at in {result['target']}", result["notes"])
+        _lines(screen.print, f"{STAYS_OPEN} in {result['target']}", open_lines(result))
 
 
 def junit_text(done: list[dict[str, Any]]) -> str:
     """One suite for each target, one case for each item."""
-    root = ElementTree.Element("testsuites")
-    for result in done:
-        suite = ElementTree.SubElement(root, "testsuite", name=f"sync {_xml(result['target'])}")
-        counts = Counter(_add_case(suite, result["target"], item) for item in result["items"])
-        for note in result["notes"]:
-            case = ElementTree.SubElement(suite, "testcase", classname=_xml(result["target"]), name="note")
-            ElementTree.SubElement(case, "failure", message=_xml(note))
-            counts["failure"] += 1
-        suite.set("tests", str(sum(counts.values())))
-        suite.set("failures", str(counts["failure"]))
-        suite.set("skipped", str(counts["skipped"]))
-    ElementTree.indent(root)
-    return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+    return as_junit((f"sync {result['target']}", _cases(result)) for result in done)
 
 
-def _add_case(suite: ElementTree.Element, target: str, item: dict[str, str]) -> str:
-    name = _xml(f"{item['change']}: {item['what']}")
-    case = ElementTree.SubElement(suite, "testcase", classname=_xml(target), name=name)
-    sort = "failure" if item["outcome"] in _BAD else "skipped" if item["outcome"] == _UNSUPPORTED else ""
-    if sort:
-        ElementTree.SubElement(case, sort, message=_xml(f"{item['outcome']}: {item['detail']}"))
-    return sort
+def _cases(result: dict[str, Any]) -> Iterator[JunitCase]:
+    target = result["target"]
+    for item in result["items"]:
+        name, told = f"{item['change']}: {item['what']}", f"{item['outcome']}: {item['detail']}"
+        if item["outcome"] in _BAD:
+            yield JunitCase(target, name, "failure", told)
+        elif item["outcome"] == _UNSUPPORTED:
+            yield JunitCase(target, name, "skipped", told)
+        else:
+            yield JunitCase(target, name)
+    for note in result["notes"]:
+        yield JunitCase(target, "note", "failure", note)
+    for line in open_lines(result):
+        yield JunitCase(target, "stays open", "failure", line)
 
 
-def _xml(text: str) -> str:
-    """Text without the characters that XML has no way to say; names in other systems may hold any."""
-    return "".join(
-        c
-        if c in "\t\n\r" or (c >= " " and not "\ud800" <= c <= "\udfff" and c not in "\ufffe\uffff")
-        else "\ufffd"
-        for c in text
-    )
+def planned_results(plans: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Plans in the form of results, for reports on what would be done."""
+    return [
+        {
+            "target": plan["target"],
+            "items": [
+                *({**change, "outcome": "would be done", "detail": ""} for change in plan["changes"]),
+                *(
+                    {"change": "add", "what": refused["what"], "outcome": _WIDENS, "detail": refused["why"]}
+                    for refused in plan["refused"]
+                ),
+            ],
+            "notes": [],
+            "open": plan["open"],
+        }
+        for plan in plans
+    ]

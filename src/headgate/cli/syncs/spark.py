@@ -9,6 +9,7 @@ from headgate.cli.operations.spark import LOCAL, open_spark
 from headgate.cli.session import Session
 from headgate.cli.syncs.requests import send
 from headgate.model.errors import HeadgateError
+from headgate.pipelines.needs import NO_TABLES
 
 if TYPE_CHECKING:
     from headgate.pipelines.session import SparkSession
@@ -32,7 +33,7 @@ def compared(session: Session, body: dict[str, Any], master: str | None, remote:
         )
     except HeadgateError as error:
         raise Failure(error.message, error.hint) from None
-    spark = open_spark(master or LOCAL, remote, tables=False)
+    spark = open_spark(master or LOCAL, remote, work=NO_TABLES)
     try:
         return _on(spark, source, target, names)
     finally:

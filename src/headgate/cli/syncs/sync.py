@@ -1,7 +1,6 @@
 """`headgate sync`: policies of other systems, fetched, compared, pushed, watched and taken back."""
 
 import signal
-import sys
 import threading
 from pathlib import Path
 from types import FrameType
@@ -11,11 +10,22 @@ import typer
 from rich.text import Text
 
 from headgate.cli import output
-from headgate.cli.command import command, group, names
+from headgate.cli.command import Yes, command, confirm, group, names
 from headgate.cli.failure import Denied, Failure, Usage
+from headgate.cli.junit import keep
 from headgate.cli.output import Format
 from headgate.cli.session import Session
-from headgate.cli.syncs.reports import Drift, clashes, difference, failed, plan_shown, results, snapshot_text
+from headgate.cli.syncs.reports import (
+    Drift,
+    clashes,
+    difference,
+    failed,
+    junit_text,
+    plan_shown,
+    planned_results,
+    results,
+    snapshot_text,
+)
 from headgate.cli.syncs.requests import age, is_file, question, send
 from headgate.cli.syncs.spark import compared
 
@@ -33,7 +43,6 @@ Names = Annotated[
     typer.Option("--names", help="A YAML file that says who of the source is who in the target."),
 ]
 Mode = Annotated[str, typer.Option("--mode", help="merge keeps what others put there, overwrite removes it.")]
-Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
 Junit = Annotated[Path | None, typer.Option("--junit", help="Also write a JUnit report to this file.")]
 Owners = Annotated[bool, typer.Option("--owners", help="Carry owners over, too.")]
 Option = Annotated[bool, typer.Option("--grant-option", help="Carry the right to hand on over, too.")]
@@ -96,7 +105,7 @@ def diff(
         raise typer.Exit(1)
 
 
-@command(app, "push")
+@command(app, "push", reports=True)
 def push(
     session: Session,
     source: From,
@@ -115,18 +124,19 @@ def push(
     asked = _asked(source, targets, mode, principals, owners, grant_option, create_principals, tags)
     plans = [_planned(session, body) for body in asked]
     if dry_run:
+        keep(junit_text(planned_results(plans)), junit)
         plan_shown(plans, session.format)
-        if any(plan["refused"] for plan in plans):
+        if any(plan["refused"] or plan["open"] for plan in plans):
             raise typer.Exit(1)
         return
-    _agree(plans, yes, session.format)
+    _agree(plans, yes, session.format, "look at it with --dry-run")
     done = [
         _pushed(session, {**body, "plan": plan["digest"]}) for body, plan in zip(asked, plans, strict=True)
     ]
     _report(session, done, junit)
 
 
-@command(app, "watch")
+@command(app, "watch", reports=True)
 def watch(
     session: Session,
     source: From,
@@ -147,14 +157,14 @@ def watch(
         raise Usage("a file does not change by itself", "watch a system: --from KIND:NAME")
     seconds = age(every)
     plans = [_planned(session, body) for body in asked]
-    _agree(plans, yes, session.format)
+    _agree(plans, yes, session.format, "look at it with 'headgate sync push --dry-run'")
     stopped = threading.Event()
     good = _watched(session, asked, seconds, stopped, junit)
     if not good:
         raise typer.Exit(1)
 
 
-@command(app, "in-step")
+@command(app, "in-step", reports=True)
 def in_step(
     session: Session,
     source: From,
@@ -169,14 +179,18 @@ def in_step(
     """Take to each of two systems what only the other changed since both were last in step."""
     if prefer not in ("neither", "source", "target"):
         raise Usage(f"'{prefer}' is no side", "use --prefer source or --prefer target")
-    _confirm(f"Change both {source} and {target}?", yes)
+    confirm(
+        f"Change both {source} and {target}?",
+        yes,
+        look=f"compare them with 'headgate sync diff --from {source} --to {target}'",
+    )
     body = {**question(source, target, principals), "prefer": prefer}
     done = send(session, "in-step", body, f"{source} and {target}", target)
     clashes(done["clashes"])
     _report(session, [done["source"], done["target"]], junit, good=not done["clashes"])
 
 
-@command(app, "resume")
+@command(app, "resume", reports=True)
 def resume(session: Session, target: To, junit: Junit = None) -> None:
     """Bring a push that died to its end."""
     _report(
@@ -184,7 +198,7 @@ def resume(session: Session, target: To, junit: Junit = None) -> None:
     )
 
 
-@command(app, "undo")
+@command(app, "undo", reports=True)
 def undo(
     session: Session,
     target: Annotated[str | None, typer.Option("--to", help="The target whose last push is undone.")] = None,
@@ -195,7 +209,13 @@ def undo(
     """Take back the last push to a target: it holds again what it held before."""
     if target is None and push is None:
         raise Usage("nothing to undo is named", "give --push ID, or --to KIND:NAME for the last push to it")
-    _confirm(f"Undo {f'push {push}' if push is not None else f'the last push to {target}'}?", yes)
+    last = f"the last push to {target}"
+    listed = target if target is not None else "KIND:NAME"
+    confirm(
+        f"Undo {f'push {push}' if push is not None else last}?",
+        yes,
+        look=f"see what was pushed with 'headgate sync pushes --to {listed}'",
+    )
     body = {"target": target, "push": push}
     _report(session, [send(session, "undo", body, "undoing", target)["result"]], junit)
 
@@ -255,22 +275,13 @@ def _pushed(session: Session, body: dict[str, Any]) -> dict[str, Any]:
     return done
 
 
-def _agree(plans: list[dict[str, Any]], yes: bool, format: Format) -> None:
+def _agree(plans: list[dict[str, Any]], yes: bool, format: Format, look: str) -> None:
     """Show the plans and ask. What scripts read goes to stdout, so the plans go beside it."""
     if yes and format is not Format.TABLE:
         return
     plan_shown(plans, Format.TABLE, beside=format is not Format.TABLE)
     if any(plan["changes"] for plan in plans):
-        _confirm("Do it?", yes)
-
-
-def _confirm(text: str, yes: bool) -> None:
-    if yes:
-        return
-    if not sys.stdin.isatty():
-        raise Usage("nobody can be asked here", "look at it with --dry-run, then add --yes")
-    if not typer.confirm(text, err=True):
-        raise Failure("nothing was changed")
+        confirm("Do it?", yes, look=look)
 
 
 def _report(session: Session, done: list[dict[str, Any]], junit: Path | None, good: bool = True) -> None:
@@ -298,11 +309,13 @@ def _watched(
     try:
         while not stopped.is_set():
             done: list[dict[str, Any]] = []
+            closed = True
             for body in asked:
                 target = body["target"]
                 try:
                     plan = _planned(session, body)
                     say(Text(drift.seen(target, plan)))
+                    closed = closed and not plan["open"]
                     if plan["changes"]:
                         done.append(_pushed(session, {**body, "plan": plan["digest"]}))
                 except Denied:
@@ -312,7 +325,7 @@ def _watched(
                     done.append(failed(target, failure))
             if done:
                 results(done, session.format, junit)
-            good = all(result["ok"] for result in done)
+            good = closed and all(result["ok"] for result in done)
             stopped.wait(seconds)
     finally:
         for number, handler in before.items():

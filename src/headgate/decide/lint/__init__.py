@@ -4,6 +4,8 @@ comes in is a `Survey`, what goes out are findings that say what is odd and what
 from collections.abc import Callable, Iterator
 from typing import Final
 
+from msgspec.structs import replace
+
 from headgate.decide.lint import (
     conflicts,
     lens_per_person,
@@ -29,9 +31,13 @@ RULES: Final[dict[str, Callable[[Survey], Iterator[LintFinding]]]] = {
 
 
 def lint(survey: Survey) -> list[LintFinding]:
-    """What every rule finds, by policy."""
+    """What every rule finds, by policy; also what the policies say is meant so, with the reason that they give."""
+    reasons = {policy.name: dict(policy.parsed.policy.accept) for policy in survey.policies}
     found = {finding for rule in RULES.values() for finding in rule(survey)}
-    return sorted(found, key=lambda finding: (finding.policy, finding.rule, finding.message))
+    return [
+        replace(finding, accepted=reasons.get(finding.policy, {}).get(finding.rule))
+        for finding in sorted(found, key=lambda finding: (finding.policy, finding.rule, finding.message))
+    ]
 
 
 __all__ = ["RULES", "LintFinding", "Survey", "lint"]

@@ -7,7 +7,7 @@ from functools import cached_property
 import msgspec
 
 from headgate.decide.authority import Authority, Node
-from headgate.decide.changes.foresight import ComparedCircumstances, people
+from headgate.decide.changes.effects import ComparedCircumstances, people
 from headgate.decide.policies.clauses import Clause, TableRules, rules_of
 from headgate.decide.policies.lens import LensVerdict, binding, decide
 from headgate.decide.policies.people import Person, request_of
@@ -24,6 +24,8 @@ class LintFinding(msgspec.Struct, frozen=True):
     policy: str
     message: str
     next: str
+    accepted: str | None = None
+    """The reason for which the policy itself says that it is meant so."""
 
 
 @dataclass(frozen=True, eq=False)

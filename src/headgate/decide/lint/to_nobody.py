@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from headgate.decide.changes.foresight import people
+from headgate.decide.changes.effects import people
 from headgate.decide.lint.survey import LintFinding, Survey
 from headgate.decide.policies.people import person
 

@@ -94,6 +94,30 @@ class Clause:
         except LanguageError:
             return True
 
+    def uses_any_of(self, hidden: frozenset[int]) -> bool:
+        """Whether what it does depends on one of these columns, or on what lies inside of one; told without binding.
+
+        A whole column that it hides does not count: that needs nothing of it.
+        """
+        policy = self.parsed
+        columns = {alias: tuple(id for id, _ in matching) for alias, matching in self.aliases}
+        used = {*policy.row_names, *(path for path in policy.hide if len(path) > 1)}
+        for target, expr in policy.mask:
+            used |= {target, *names(expr)}
+        return any(self._leads_to(path, hidden, columns) for path in used)
+
+    def _leads_to(self, path: Path, hidden: frozenset[int], columns: Mapping[str, tuple[int, ...]]) -> bool:
+        """Whether a name in this policy, or what is before a dot in it, means one of these columns."""
+        roots = [self.shape.path(id) for id in columns[path[0]]] if path[0] in columns else [path[:1]]
+        within = self.shape.schema.by_id
+        for root in roots:
+            full = (*root, *path[1:])
+            for depth in range(1, len(full) + 1):
+                for id in self.shape.ids(full[:depth]) or ():
+                    if not hidden.isdisjoint(within[id].ids):
+                        return True
+        return False
+
     def _bind(self, chosen: Mapping[str, tuple[int, ...]]) -> Bound:
         policy, schema = self.parsed, self.shape.schema
         if policy.policy.effect == "deny":

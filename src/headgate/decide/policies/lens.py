@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from headgate.decide.authority import Authority, Caller, Node
 from headgate.decide.policies.clauses import Bound, Chosen, Clause, TableRules, rules_of
-from headgate.decide.policies.mask_keys import writes
+from headgate.decide.policies.mask_keys import fills
 from headgate.decide.policies.people import Person, person, request_of
 from headgate.decide.policies.rules import Parsed, decided
 from headgate.decide.policies.shape import Shape, without
@@ -157,7 +157,8 @@ def fresh(authority: Authority, caller: Caller, table: Node, shape: Shape, now: 
 
 
 def _unguessed(authority: Authority, caller: Caller, table: Node, verdict: LensVerdict) -> LensVerdict:
-    """INVARIANT: nobody is shown what a keyed mask makes of a table that they may write, their own included.
+    """INVARIANT: nobody is shown what a keyed mask makes of a table that they may write or ever wrote, their own included,
+    nor of one that shares its tokens with it.
 
     Such a mask gives equal values for equal plain text: guesses in the table itself, or elsewhere under the same key,
     would tell what it hides.
@@ -165,9 +166,13 @@ def _unguessed(authority: Authority, caller: Caller, table: Node, verdict: LensV
     keyed = (
         ()
         if verdict.lens is None
-        else [mask for mask in verdict.lens.masks if mask.kind.keyed_by is not None]
+        else [
+            mask
+            for mask in verdict.lens.masks
+            if mask.kind.keyed_by is not None and fills(authority, caller, table, mask.key)
+        ]
     )
-    if not keyed or not writes(authority, caller, table):
+    if not keyed:
         return verdict
     fields = {mask.column.field_id for mask in keyed}
     named = tuple(
@@ -175,7 +180,10 @@ def _unguessed(authority: Authority, caller: Caller, table: Node, verdict: LensV
         for part in verdict.parts
         if any(mask.column.field_id in fields and mask.kind.keyed_by is not None for mask in part.masks)
     )
-    why = "you may write this table, so what it shows instead of values would tell what it hides"
+    why = (
+        "you may write this table, or once wrote it or one that shares its tokens, so what it shows instead of values "
+        "would tell what it hides"
+    )
     return LensVerdict(None, (), (Denial(named, why),))
 
 
@@ -243,7 +251,7 @@ def _by_answers(rules: TableRules, who: Person, identity: Identity, now: dt.date
     bits = binding(rules, who, identity.purpose, now)
     request = request_of(who, identity, now)
     doubts = doubtful(rules, who)
-    if any(bits >> n & 1 and wrote(c, request) for n, c in enumerate(rules.clauses)):
+    if any(bits >> n & 1 and may_have_written(c, request) for n, c in enumerate(rules.clauses)):
         # What a policy says to its own author is nobody else's answer.
         return decide(rules, bits, request, doubts)
     key = (bits, doubts, tuple(_answer(fact.kind, fact.key, request) for fact in rules.facts(bits)))
@@ -449,6 +457,12 @@ def wrote(clause: Clause, request: Request) -> bool:
     return clause.standing.authors.has(request.user, request.groups, frozenset())
 
 
+def may_have_written(clause: Clause, request: Request) -> bool:
+    """As `wrote`, or perhaps: whose groups are not known may be in one that owns the policy."""
+    in_doubt = not request.groups_known and bool(clause.standing.authors.groups)
+    return in_doubt or wrote(clause, request)
+
+
 def probing(applied: list[ClauseEffect], schema: Schema, request: Request) -> list[Denial]:
     """The policies that would show the caller something of what other policies keep from them and from who wrote them.
 
@@ -458,41 +472,54 @@ def probing(applied: list[ClauseEffect], schema: Schema, request: Request) -> li
     """
     found: list[Denial] = []
     for one in applied:
-        if not (one.rows or one.masks):
+        hiding = _hiding(one, applied, schema)
+        if not hiding:
             continue
-        others = [other for other in applied if other.clause.id != one.clause.id]
-        if wrote(one.clause, request):
-            others = [
-                other
-                for other in others
-                if not other.clause.standing.changers.has(request.user, request.groups, frozenset())
-            ]
-            why = "it uses what another policy keeps from its author"
-        else:
-            others = [other for other in others if _kept_from_writer(one.clause, other.clause)]
-            why = "it uses what another policy keeps from you and from who wrote it; let somebody who sees it write it"
-        if any(_unseen(one, other, schema) for other in others):
-            found.append(Denial((one.clause.name,), why, probing=True))
+        if may_have_written(one.clause, request) and any(_not_theirs(other, request) for other in hiding):
+            found.append(Denial((one.clause.name,), _FROM_AUTHOR, probing=True))
+        elif not wrote(one.clause, request) and any(_from_writer(one, other) for other in hiding):
+            found.append(Denial((one.clause.name,), _FROM_WRITER, probing=True))
     return found
 
 
-def _kept_from_writer(clause: Clause, other: Clause) -> bool:
-    """Whether another policy binds who wrote this one, who may not change it."""
-    writer = clause.standing.writer
-    if writer is None or writer.among(other.standing.changers):
-        return False
-    return writer.among(other.parsed.to) and not writer.among(other.parsed.except_)
+_FROM_AUTHOR: Final = "it uses what another policy keeps from its author"
+_FROM_WRITER: Final = (
+    "it uses what another policy keeps from you and from who wrote it, who may have left; let somebody who sees it "
+    "write it"
+)
 
 
-def _unseen(one: ClauseEffect, other: ClauseEffect, schema: Schema) -> bool:
-    """Whether what one policy does depends on values that the other hides."""
-    if any(mask.needs_other_rows for mask in one.masks) and other.rows:
-        return True
-    kept = {*other.hidden, *(mask.column.field_id for mask in other.masks)}
+def _hiding(one: ClauseEffect, applied: list[ClauseEffect], schema: Schema) -> list[ClauseEffect]:
+    """The other policies that hide values on which it depends what this one does."""
     used = [column.ids for rows in one.rows for column in walk(rows) if isinstance(column, Column)]
+    counts = any(mask.needs_other_rows for mask in one.masks)
+    if not used and not counts:
+        return []
+    return [
+        other
+        for other in applied
+        if other.clause.id != one.clause.id
+        and ((counts and other.rows) or (used and _keeps_any(other, used, schema)))
+    ]
+
+
+def _keeps_any(one: ClauseEffect, used: list[tuple[int, ...]], schema: Schema) -> bool:
+    """Whether a policy hides or masks one of these columns, or something around or inside of it."""
+    kept = {*one.hidden, *(mask.column.field_id for mask in one.masks)}
     return any(
         not kept.isdisjoint(ids) or any(ids[-1] in schema.by_id[field].ids for field in kept) for ids in used
     )
+
+
+def _not_theirs(one: ClauseEffect, request: Request) -> bool:
+    """Whether the caller may not change a policy."""
+    return not one.clause.standing.changers.has(request.user, request.groups, frozenset())
+
+
+def _from_writer(one: ClauseEffect, other: ClauseEffect) -> bool:
+    """Whether another policy may keep something from who wrote this one."""
+    hides = other.clause
+    return one.clause.standing.may_be_kept_from(hides.standing, hides.parsed.to, hides.parsed.except_)
 
 
 def _outermost(hidden: set[int], schema: Schema) -> frozenset[int]:

@@ -43,7 +43,7 @@ class PolicyStep(msgspec.Struct, frozen=True, omit_defaults=True):
     """Columns whose mask gave way to a hidden column or to a mask of higher priority."""
 
 
-class View(msgspec.Struct, frozen=True, omit_defaults=True):
+class LensSummary(msgspec.Struct, frozen=True, omit_defaults=True):
     """A lens in the table's own words."""
 
     id: str
@@ -66,7 +66,7 @@ class LensExplanation(msgspec.Struct, frozen=True, omit_defaults=True):
     user: str
     table: str
     revision: int
-    lens: View | None
+    lens: LensSummary | None
     denials: tuple[str, ...] = ()
     policies: tuple[PolicyStep, ...] = ()
     groups: tuple[str, ...] = ()
@@ -92,7 +92,7 @@ def explain_lens(
         user=who.user,
         table=authority.ref(table).full_name,
         revision=authority.revision,
-        lens=None if verdict.lens is None else view(verdict.lens, shape.schema),
+        lens=None if verdict.lens is None else summary_of(verdict.lens, shape.schema),
         denials=tuple(str(denial) for denial in verdict.denials),
         policies=tuple(steps),
         groups=tuple(sorted(who.groups)),
@@ -134,9 +134,9 @@ def _step(
     )
 
 
-def view(lens: Lens, schema: Schema) -> View:
+def summary_of(lens: Lens, schema: Schema) -> LensSummary:
     """A lens in the table's own words."""
-    return View(
+    return LensSummary(
         lens.id,
         lens.whole,
         None if lens.rows == TRUE else spell(lens.rows, schema),
@@ -149,7 +149,7 @@ def summary(verdict: LensVerdict, schema: Schema) -> str:
     """A verdict in one line."""
     if verdict.lens is None:
         return "denied: " + "; ".join(str(denial) for denial in verdict.denials)
-    return str(view(verdict.lens, schema))
+    return str(summary_of(verdict.lens, schema))
 
 
 def mask_text(mask: ColumnMask, schema: Schema) -> str:

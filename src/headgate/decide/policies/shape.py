@@ -74,8 +74,8 @@ class Shape:
     def namesakes(self) -> Mapping[int, frozenset[int]]:
         """By column, the others that ever had a name of its own in its place, whether they are gone or renamed now.
 
-        INVARIANT: what was said of a name counts for whatever column gets it, and stays with it under the next name; of a
-        column that is gone also for one that writes the name in other letters, which most engines read as the same.
+        INVARIANT: what was said of a name counts for whatever column gets it, and stays with it under the next name. A
+        name in other letters is the same name: most engines read it so.
         """
         found: dict[int, frozenset[int]] = {}
         for located in self.schema.walk():
@@ -97,23 +97,19 @@ class Shape:
         `outer` are the namesakes of the structs around it: one may have been renamed, or dropped and added again, itself.
         """
         others: set[int] = set()
-        alike: set[int] = set()
         paths, places = self._names.get(id, ((), ()))
         for path in paths:
-            others |= self.former[path]
-            alike |= self._folded[_fold(path)]
+            others |= self._folded[_fold(path)]
         for above, name in places:
             for holder in (above, *outer.get(above, ())):
-                others |= self.children.get((holder, name), frozenset())
-                alike |= self._folded_children.get((holder, name.casefold()), set())
-        gone = (others | alike) - self.schema.by_id.keys()
-        return others | gone if direct else gone
+                others |= self._folded_children.get((holder, name.casefold()), set())
+        return others if direct else others - self.schema.by_id.keys()
 
     @cached_property
     def heirs(self) -> Mapping[int, frozenset[int]]:
         """By column, those of its namesakes that are gone: their tags are listed as its own, and taken off with it.
 
-        INVARIANT: who drops a column and adds it again, or gives another its name, does not shed its tags.
+        INVARIANT: dropping a column and adding it again, or giving another its name, sheds none of its tags.
         """
         present = self.schema.by_id
         gone = {
@@ -166,16 +162,15 @@ class Shape:
         """The columns that a name means: the one that has it now, and those that had it and go by another name.
 
         Empty for a name that the table never had; None for one whose columns are all gone.
-        INVARIANT: a column that was renamed stays under whatever was said of its old name.
+        INVARIANT: a column that was renamed stays under whatever was said of its old name, and a name in other letters is
+        the same name.
         """
-        now = self.schema.by_path.get(path)
-        past = self.former.get(path)
+        past = self._folded.get(_fold(path))
         if past is None:
             return ()
+        now = self.schema.by_path.get(path)
         found = [] if now is None else [now.field.id]
-        found += [id for id in sorted(past) if id not in found and self.schema.find(id) is not None]
-        # Gone under this spelling, it may be there in other letters.
-        found = found or sorted(self._folded[_fold(path)] & self.schema.by_id.keys())
+        found += sorted((past & self.schema.by_id.keys()).difference(found))
         return tuple(found) or None
 
     def path(self, id: int) -> Path:

@@ -1,9 +1,9 @@
 """Who stands behind a policy: who wrote it, who may change it, and which other policies its mask may overrule."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from headgate.decide.authority import Authority, Rule
+from headgate.decide.authority import Authority, Member, Rule
 from headgate.decide.policies.rules import Audience, readable
 from headgate.model.principals import PrincipalKind
 
@@ -12,14 +12,19 @@ _NONE: frozenset[str] = frozenset()
 
 @dataclass(frozen=True)
 class Writer:
-    """Who wrote what a policy says now, with the groups and roles that the metalake keeps of them."""
+    """Who wrote what a policy says now, with groups and with the roles that these bring."""
 
     user: str
     groups: frozenset[str] = _NONE
     roles: frozenset[str] = _NONE
+    claimed: frozenset[str] = _NONE
+    """The groups, and those that the metalake does not have: a policy is for them, but excepts nobody in them."""
 
     def among(self, audience: Audience) -> bool:
         return audience.has(self.user, self.groups, self.roles)
+
+    def is_for(self, to: Audience) -> bool:
+        return to.has(self.user, self.claimed, self.roles)
 
 
 @dataclass(frozen=True)
@@ -36,11 +41,43 @@ class Standing:
     chief: int | None
     """The owner of the metalake."""
     writer: Writer | None = None
-    """Whose words it says; its owner, if they are gone."""
+    """Whose words it says, in the groups that the metalake keeps; None if they are gone."""
+    told: Writer | None = None
+    """The writer also in the groups that their token told when they wrote; None if it told none."""
+    since: int = 0
+    """The revision at which they wrote."""
+    by_token: bool = False
+    """Whether `to` names a group, or a role that a group holds: tokens tell who is in it."""
 
     def lifts(self, other: "Standing") -> bool:
         """Whether the owner of this policy may change the other one."""
         return other.owner in self.hands or self.chief in self.hands
+
+    def writer_at(self, other: "Standing") -> Writer | None:
+        """Who wrote this policy, as far as it is known of them where the other one asks.
+
+        What their token told when they wrote counts for what the other policy said already then: the guard asked them
+        about it. Whom a later one is for, their next token may tell otherwise.
+        """
+        return self.told if self.told is not None and other.since <= self.since else self.writer
+
+    def may_be_kept_from(self, other: "Standing", to: Audience, except_: Audience) -> bool:
+        """Whether the other policy, for these people, may bind who wrote this one, who may not change it.
+
+        INVARIANT: unknown is the worst. A writer who is gone is kept from whatever anybody is kept from; one whose groups
+        nobody knows is in every group that `to` names, and in none that excepts them or lets them change the other one.
+        """
+        writer = self.writer_at(other)
+        if writer is None:
+            return True
+        if writer.among(other.changers) or writer.among(except_):
+            return False
+        return writer.is_for(to) or (other.by_token and writer is not self.told)
+
+    def may_change(self, other: "Standing") -> bool:
+        """Whether who wrote this policy may change the other one."""
+        writer = self.writer_at(other)
+        return writer is not None and writer.among(other.changers)
 
 
 def standing_of(authority: Authority, rule: Rule) -> Standing:
@@ -60,23 +97,48 @@ def _standing(authority: Authority, rule: Rule) -> Standing:
         node.owner,
         hands,
         chief,
-        _writer(authority, rule, node.metalake) or _in_place_of_writer(owner),
+        *_writers(authority, rule, node.metalake, owner),
+        rule.since,
+        _by_token(authority, rule, node.metalake),
     )
 
 
-def _writer(authority: Authority, rule: Rule, metalake: int) -> Writer | None:
-    member = authority.member(metalake, PrincipalKind.USER, rule.authors[-1]) if rule.authors else None
-    if member is None:
-        return None
-    principals = authority.principals_of(member, ())
+def _writers(
+    authority: Authority, rule: Rule, metalake: int, owner: Audience
+) -> tuple[Writer | None, Writer | None]:
+    """The writer as the metalake knows them, and as their token told them."""
+    if not rule.authors:
+        # Nobody wrote what is only supposed: a trial of policies that are in no store.
+        supposed = Writer(next(iter(owner.users), ""), owner.groups, _NONE, owner.groups)
+        return supposed, supposed
+    member = authority.member(metalake, PrincipalKind.USER, rule.authors[-1])
+    removed = None if member is None else authority.removed.get((metalake, member.name))
+    if member is None or (removed is not None and removed >= rule.since):
+        # INVARIANT: somebody added later under the name did not write it.
+        return None, None
+    told = None if rule.groups is None else _writer(authority, member, rule.groups)
+    return _writer(authority, member, ()), told
+
+
+def _writer(authority: Authority, member: Member, claimed: Iterable[str]) -> Writer:
+    principals = authority.principals_of(member, claimed)
     groups = frozenset(authority.members[id].name for id in principals if id != member.id)
     held = frozenset().union(*(authority.held.get(id) or frozenset() for id in principals))
-    return Writer(member.name, groups, frozenset(authority.objects[role].name for role in held))
+    roles = frozenset(authority.objects[role].name for role in held)
+    return Writer(member.name, groups, roles, groups.union(claimed))
 
 
-def _in_place_of_writer(owner: Audience) -> Writer | None:
-    user = next(iter(owner.users), "")
-    return Writer(user, owner.groups) if user or owner.groups else None
+def _by_token(authority: Authority, rule: Rule, metalake: int) -> bool:
+    policy = readable(rule.document)
+    if policy is None or policy.to.groups:
+        return policy is not None
+    return bool(policy.to.roles) and not policy.to.roles.isdisjoint(roles_of_groups(authority, metalake))
+
+
+def roles_of_groups(authority: Authority, metalake: int) -> frozenset[str]:
+    """The names of all roles that a group of a metalake holds."""
+    ids = authority.roles_of_groups(metalake)
+    return frozenset(authority.objects[role].name for role in ids)
 
 
 def _named(authority: Authority, principal: int | None) -> Audience:
@@ -95,6 +157,19 @@ def _either(one: Audience, other: Audience) -> Audience:
     return Audience(False, one.users | other.users, one.groups | other.groups, _NONE)
 
 
+def doubts(authority: Authority, rule: Rule) -> frozenset[int]:
+    """The enabled policies that may keep something from who wrote this one: their readers are denied what it uses."""
+    words, metalake = standing_of(authority, rule), authority.objects[rule.id].metalake
+    found = set()
+    for other in authority.policies.values():
+        policy = readable(other.document)
+        if other.id == rule.id or not other.enabled or authority.objects[other.id].metalake != metalake:
+            continue
+        if policy is None or words.may_be_kept_from(standing_of(authority, other), policy.to, policy.except_):
+            found.add(other.id)
+    return frozenset(found)
+
+
 def overruled(before: Authority, after: Authority, policy: int) -> Iterator[int]:
     """The policies whose masks another one comes to overrule by a new owner, although who wrote it may not change them."""
     rule = before.policies[policy]
@@ -108,7 +183,7 @@ def overruled(before: Authority, after: Authority, policy: int) -> Iterator[int]
             continue
         lower = standing_of(after, after.policies[other.id])
         lifted = will.lifts(lower) and not was.lifts(standing_of(before, other))
-        if lifted and not (will.writer is not None and will.writer.among(lower.changers)):
+        if lifted and not will.may_change(lower):
             yield other.id
 
 

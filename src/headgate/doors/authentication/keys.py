@@ -97,12 +97,12 @@ class IssuerKeys:
 
     def _discovered(self) -> str:
         address = self._issuer.issuer.rstrip("/") + "/.well-known/openid-configuration"
-        told = self._fetch(_checked(address))
-        if not isinstance(told, dict) or told.get("issuer") != self._issuer.issuer:
+        document = self._fetch(_checked(address))
+        if not isinstance(document, dict) or document.get("issuer") != self._issuer.issuer:
             raise ValueError("the discovery document is of another issuer")
-        if not isinstance(told.get("jwks_uri"), str):
+        if not isinstance(document.get("jwks_uri"), str):
             raise ValueError("the discovery document names no keys")
-        return str(told["jwks_uri"])
+        return str(document["jwks_uri"])
 
 
 def fetch_json(url: str) -> Any:

@@ -23,14 +23,14 @@ _UNCACHED: Final = {"Cache-Control": "no-store"}
 
 def shown(credential: StorageCredential) -> dict[str, Any]:
     """A credential as Gravitino's clients know it."""
-    told = credential.config
+    config = credential.config
     return {
         "credentialType": S3_TOKEN,
-        "expireTimeInMs": int(told["s3.session-token-expires-at-ms"]),
+        "expireTimeInMs": int(config["s3.session-token-expires-at-ms"]),
         "credentialInfo": {
-            "s3-access-key-id": told["s3.access-key-id"],
-            "s3-secret-access-key": told["s3.secret-access-key"],
-            "s3-session-token": told["s3.session-token"],
+            "s3-access-key-id": config["s3.access-key-id"],
+            "s3-secret-access-key": config["s3.secret-access-key"],
+            "s3-session-token": config["s3.session-token"],
         },
     }
 

@@ -1,6 +1,7 @@
 """How the Gravitino door says that something went wrong: code, exception name and HTTP status."""
 
 from typing import Final
+from urllib.parse import quote
 
 from headgate.doors.routing import Answer
 from headgate.model import errors as e
@@ -42,12 +43,21 @@ _NAMES: Final = {
 }
 
 
+NEXT: Final = "Headgate-Next"
+"""The header with what to do next. The message says it too, for clients that know of the message only; the command line
+says it once, and need not guess by the status what fits the error."""
+_PLAIN: Final = "".join(map(chr, range(0x20, 0x7F))).replace("%", "")
+"""What stands in a header as it is; the rest is percent-encoded."""
+
+
 def error(error: e.HeadgateError) -> Answer:
     """The answer for an error."""
     code, status, pattern = next(meaning for kind, meaning in _MEANING if isinstance(error, kind))
     headers = {"WWW-Authenticate": "Bearer"} if status == 401 else {}
     if status == 503:
         headers["Retry-After"] = "1"
+    if error.hint:
+        headers[NEXT] = quote(error.hint, safe=_PLAIN)
     body = {"code": code, "type": _type(pattern, error), "message": str(error)}
     return Answer(body, status, headers)
 

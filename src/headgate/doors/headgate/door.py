@@ -3,11 +3,22 @@
 from typing import Final
 
 from headgate.doors.gravitino import errors
-from headgate.doors.headgate import audit, keys, lenses, policies, questions, reconciliation, syncs, tokens
+from headgate.doors.headgate import (
+    audit,
+    catalogs,
+    engines,
+    keys,
+    lenses,
+    policies,
+    questions,
+    reconciliation,
+    syncs,
+    tokens,
+)
 from headgate.doors.routing import Answer, Route
 from headgate.model.errors import HeadgateError
 
-PARTS: Final = (questions, audit, reconciliation, tokens, policies, syncs, lenses, keys)
+PARTS: Final = (questions, audit, reconciliation, tokens, policies, syncs, lenses, keys, catalogs, engines)
 
 
 class HeadgateDoor:

@@ -1,4 +1,4 @@
-"""Keys of masks: ``/api/headgate/keys``. Which there are, and whose tables share their tokens."""
+"""Keys of masks: ``/api/headgate/keys``. Which there are, and which tables share their tokens."""
 
 from typing import Any
 
@@ -11,8 +11,8 @@ from headgate.doors.routing import DoorCall, Routes
 routes = Routes("/api/headgate/keys")
 
 
-class KeyOwners(msgspec.Struct, frozen=True):
-    owners: tuple[str, ...]
+class KeyTables(msgspec.Struct, frozen=True):
+    tables: tuple[str, ...]
 
 
 @routes.on("GET", "", Op.LIST_POLICIES, metalake_of, query=("metalake",))
@@ -21,18 +21,21 @@ def list_keys(call: DoorCall) -> Any:
     return {"code": 0, "keys": msgspec.to_builtins(call.steward.mask_keys.listed(call.permit))}
 
 
-@routes.on("POST", "/{key}/join", Op.LIST_POLICIES, metalake_of, body=KeyOwners, query=("metalake",))
+@routes.on("POST", "/{key}/join", Op.LIST_POLICIES, metalake_of, body=KeyTables, query=("metalake",))
 def join_key(call: DoorCall) -> Any:
-    """Let the tables of these owners share the tokens of a key: for who may alter all policies that name it."""
+    """Let these tables share the tokens of a key: for who may alter all policies that name it.
+
+    The answer names who is shown no tokens of them, because they may write one of the tables or once did.
+    """
     return _answered(call, leave=False)
 
 
-@routes.on("POST", "/{key}/leave", Op.LIST_POLICIES, metalake_of, body=KeyOwners, query=("metalake",))
+@routes.on("POST", "/{key}/leave", Op.LIST_POLICIES, metalake_of, body=KeyTables, query=("metalake",))
 def leave_key(call: DoorCall) -> Any:
-    """Let the tables of these owners have tokens of their own again."""
+    """Let these tables have tokens of their own again."""
     return _answered(call, leave=True)
 
 
 def _answered(call: DoorCall, *, leave: bool) -> Any:
-    found = call.steward.mask_keys.join(call.permit, call.params["key"], call.body.owners, leave=leave)
+    found = call.steward.mask_keys.join(call.permit, call.params["key"], call.body.tables, leave=leave)
     return {"code": 0, "key": msgspec.to_builtins(found)}

@@ -1,4 +1,4 @@
-"""Restricted views of tables: ``/api/headgate/lenses``. How far each is, making them ready, and clearing them away."""
+"""Restricted lenses: ``/api/headgate/lenses``. How far the copies of each are, making them ready, and clearing them away."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from headgate.doors.headgate.audit import metalake_of
 from headgate.doors.routing import DoorCall, Routes
 from headgate.model.errors import IllegalArgument
 from headgate.model.objects import ObjectRef, ObjectType
-from headgate.steward.reads.copies.care import ViewStatus
+from headgate.steward.reads.copies.care import LensStatus
 
 routes = Routes("/api/headgate/lenses")
 
@@ -31,21 +31,21 @@ def _table(call: DoorCall) -> ObjectRef:
     return ObjectRef.parse(metalake_of(call).metalake, ObjectType.TABLE, name)
 
 
-def _shown(status: ViewStatus) -> dict[str, Any]:
-    told = msgspec.to_builtins(status.progress)
-    told.pop("object")
-    return {"table": status.table, **told}
+def _shown(status: LensStatus) -> dict[str, Any]:
+    progress = msgspec.to_builtins(status.progress)
+    progress.pop("object")
+    return {"table": status.table, **progress}
 
 
 @routes.on("GET", "", Op.MANAGE_LENSES, metalake_of, query=("metalake",))
 def list_views(call: DoorCall) -> Any:
-    """How far the restricted views of all tables are."""
+    """How far the restricted lenses over all tables are."""
     return {"code": 0, "views": [_shown(one) for one in call.steward.care.status(call.permit)]}
 
 
 @routes.on("GET", "/mine", Op.LOAD_TABLE, _table, query=("metalake", "table"))
 def my_view(call: DoorCall) -> Any:
-    """Whether the caller's own view of a table is ready."""
+    """Whether the caller's own lens over a table is ready."""
     return {"code": 0, "views": call.steward.care.mine(call.permit)}
 
 

@@ -6,7 +6,7 @@ from typing import Any, Final
 import msgspec
 
 from headgate.decide import Op
-from headgate.decide.changes.foresight import ComparedCircumstances
+from headgate.decide.changes.effects import ComparedCircumstances
 from headgate.doors.gravitino import wire
 from headgate.doors.headgate.audit import metalake_of
 from headgate.doors.routing import DoorCall, Open, Routes, at_least
@@ -14,7 +14,8 @@ from headgate.language.policies.export import dump
 from headgate.model.errors import IllegalArgument
 from headgate.model.objects import ObjectRef, ObjectType
 from headgate.model.principals import ActiveRoles
-from headgate.steward.policies.authoring import Edit, PolicyFiles
+from headgate.steward.policies.applying import digest
+from headgate.steward.policies.edits import Edit, PolicyFiles
 from headgate.steward.policies.inspection import LensQuestion
 
 routes = Routes("/api/headgate")
@@ -37,6 +38,15 @@ class PolicyDocuments(msgspec.Struct, frozen=True):
     purpose: str | None = None
     engine: str | None = None
     address: str | None = None
+
+
+class AppliedDocuments(PolicyDocuments, frozen=True):
+    """Documents to be made the policies; what removes one, or shows somebody more, takes the digest of its plan."""
+
+    plan: str | None = None
+    """The digest that a plan or a dry run of the same documents answered with."""
+    allowEmpty: bool = False  # noqa: N815
+    dryRun: bool = False  # noqa: N815
 
 
 class AskedLens(msgspec.Struct, frozen=True):
@@ -71,12 +81,12 @@ def explain_lens(call: DoorCall) -> Any:
         body.at,
     )
     files = None if body.policies is None else _files(body.policies)
-    told = call.steward.inspection.explain(call.caller, asked, files, at_least=at_least(call.headers))
+    found = call.steward.inspection.explain(call.caller, asked, files, at_least=at_least(call.headers))
     return {
         "code": 0,
-        "mayLoad": told.may_load,
-        "because": told.because,
-        "explanation": told.explanation,
+        "mayLoad": found.may_load,
+        "because": found.because,
+        "explanation": found.explanation,
     }
 
 
@@ -87,7 +97,9 @@ def plan_policies(call: DoorCall) -> Any:
     return {
         "code": 0,
         "changes": [_edit(edit) for edit in plan.edits],
+        "digest": digest(plan.edits),
         "lenses": plan.effects,
+        "wider": plan.wider,
         "tables": plan.tables,
         "unread": plan.unread,
         "revision": call.permit.revision,
@@ -95,12 +107,27 @@ def plan_policies(call: DoorCall) -> Any:
 
 
 @routes.on(
-    "POST", "/policies/apply", Op.LOAD_METALAKE, metalake_of, body=PolicyDocuments, query=("metalake",)
+    "POST", "/policies/apply", Op.LOAD_METALAKE, metalake_of, body=AppliedDocuments, query=("metalake",)
 )
 def apply_policies(call: DoorCall) -> Any:
-    """Make the policies those of the documents, all or nothing; each change takes the right to make it."""
-    edits = call.steward.authoring.apply(
-        call.caller, call.permit.ref, _files(call.body), at_least=at_least(call.headers)
+    """Make the policies those of the documents, all or nothing; each change takes the right to make it.
+
+    A dry run says what would change, what of it must be agreed to, and the digest that says that it was.
+    """
+    body: AppliedDocuments = call.body
+    if body.dryRun:
+        proposal = call.steward.applying.propose(
+            call.caller, call.permit.ref, _files(body), at_least=at_least(call.headers)
+        )
+        changes = [_edit(edit) for edit in proposal.edits]
+        return {"code": 0, "changes": changes, "digest": proposal.digest, "asks": list(proposal.asks)}
+    edits = call.steward.applying.apply(
+        call.caller,
+        call.permit.ref,
+        _files(body),
+        agreed=body.plan,
+        allow_empty=body.allowEmpty,
+        at_least=at_least(call.headers),
     )
     return {"code": 0, "changes": [_edit(edit) for edit in edits]}
 

@@ -14,7 +14,13 @@ from headgate.steward.syncs import Source
 from headgate.sync.comparing.merge import Prefer
 from headgate.sync.pushing.plan import PushPlan
 from headgate.sync.pushing.results import Change, Mode, SyncResult
-from headgate.sync.rendering import render_clash, render_difference, render_fact, render_shifts
+from headgate.sync.rendering import (
+    render_clash,
+    render_difference,
+    render_fact,
+    render_open,
+    render_shifts,
+)
 from headgate.sync.snapshots.facts import Fact
 from headgate.sync.snapshots.names import PrincipalMap
 from headgate.sync.snapshots.snapshot import PolicySnapshot
@@ -212,6 +218,7 @@ def _plan(target: str, source: PolicySnapshot, plan: PushPlan) -> dict[str, Any]
         "gains": render_shifts(plan.gains),
         "loses": render_shifts(plan.loses),
         "unlisted": plan.unlisted,
+        "open": render_open(plan.open),
     }
 
 
@@ -229,4 +236,5 @@ def _result(result: SyncResult) -> dict[str, Any]:
         "loses": render_shifts(result.loses),
         "unlisted": result.unlisted,
         "notes": list(result.notes),
+        "open": render_open(result.open),
     }

@@ -22,7 +22,7 @@ table = wire.entry(ObjectType.TABLE)
 UNCACHED: Final = {"Cache-Control": "no-store"}
 
 
-def circumstances(call: DoorCall) -> Circumstances:
+def circumstances_of(call: DoorCall) -> Circumstances:
     """What the request says of itself, for the audit."""
     return Circumstances(
         call.headers.get("x-iceberg-access-delegation"),
@@ -64,7 +64,7 @@ def with_access(handler: Handler) -> Handler:
     @wraps(handler)
     def added(call: DoorCall) -> Answer:
         answer: Answer = handler(call)
-        if answer.status != 200 or not circumstances(call).delegations:
+        if answer.status != 200 or not circumstances_of(call).delegations:
             return answer
         body: Json = answer.body
         ref = wire.namespace(call).child(ObjectType.TABLE, call.body.name)
@@ -79,14 +79,14 @@ def with_access(handler: Handler) -> Handler:
 
 def _made(call: DoorCall, ref: ObjectRef, body: Json) -> Access:
     """Access to a table that was made or staged just now."""
-    vending, said = call.steward.vending, circumstances(call)
+    vending, circumstances = call.steward.vending, circumstances_of(call)
     if getattr(call.body, "stage_create", False):
         if call.body.location:
             return OWN
-        return vending.staged_access(call.permit, Document(None, body["metadata"]), said)
+        return vending.staged_access(call.permit, Document(None, body["metadata"]), circumstances)
     try:
         permit = call.ask(Op.LOAD_TABLE, ref)
-        return vending.access(permit, said, call.steward.reads.of(permit))
+        return vending.access(permit, circumstances, call.steward.reads.of(permit))
     except HeadgateError:
         # The table is made, which is what was asked for; loading it will tell why there is no access.
         return OWN
@@ -95,12 +95,12 @@ def _made(call: DoorCall, ref: ObjectRef, body: Json) -> Access:
 @routes.on("GET", "/credentials", Op.READ_TABLE, table, query=("planId", "referenced-by"))
 def credentials(call: DoorCall) -> Any:
     """Credentials for the table's files, before those that a client has expire."""
-    vending, said = call.steward.vending, circumstances(call)
+    vending, circumstances = call.steward.vending, circumstances_of(call)
     access = OWN
     if plan := call.query.get("planId"):
-        found = call.steward.scans.poll(call.permit, plan, said)
+        found = call.steward.scans.poll(call.permit, plan, circumstances)
         if found.status == "completed":
-            asked = Circumstances("vended-credentials", said.referenced_by, said.client)
+            asked = Circumstances("vended-credentials", circumstances.referenced_by, circumstances.client)
             access = vending.plan_access(call.permit, asked, found.files, found.read)
     if not access:
         access = vending.credentials(call.permit)

@@ -29,6 +29,6 @@ class IcebergDoor:
 
     def no_route(self, path: str, methods: list[str]) -> Answer:
         if methods:
-            told = errors.body("the path has no such method", "UnsupportedOperationException", 405)
-            return Answer(told, 405, {"Allow": ", ".join(methods)})
+            refusal = errors.body("the path has no such method", "UnsupportedOperationException", 405)
+            return Answer(refusal, 405, {"Allow": ", ".join(methods)})
         return Answer(errors.body("there is no such path", "NotFoundException", 404), 404)

@@ -106,8 +106,8 @@ def _kept(call: DoorCall, name: str) -> KeptAnswer | None:
 
 
 def _replayed(kept: KeptAnswer, body: Any) -> Answer:
-    told = kept.body or None if kept.status >= _FAILED else body
-    return Answer(told, kept.status, {"Idempotency-Replayed": "true"})
+    answer = kept.body or None if kept.status >= _FAILED else body
+    return Answer(answer, kept.status, {"Idempotency-Replayed": "true"})
 
 
 def _first(handler: Handler, call: DoorCall, name: str) -> Answer:

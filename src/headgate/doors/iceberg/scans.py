@@ -6,7 +6,7 @@ import msgspec
 
 from headgate.decide import Op
 from headgate.doors.iceberg import access
-from headgate.doors.iceberg.access import circumstances, table
+from headgate.doors.iceberg.access import circumstances_of, table
 from headgate.doors.routing import Answer, DoorCall, Routes
 from headgate.steward.reads.planning.plan_trail import PlanStep
 from headgate.steward.reads.planning.scans import Planned
@@ -22,9 +22,9 @@ def _answer(call: DoorCall, planned: Planned) -> Answer:
     if planned.members:
         parts.append(planned.members)
     # Added to the answer and never kept with the plan.
-    if planned.status == "completed" and (said := circumstances(call)).delegations:
-        with call.steward.scans.trail.failures(call.permit, PlanStep.ACCESS, said):
-            given = call.steward.vending.plan_access(call.permit, said, planned.files, planned.read)
+    if planned.status == "completed" and (circumstances := circumstances_of(call)).delegations:
+        with call.steward.scans.trail.failures(call.permit, PlanStep.ACCESS, circumstances):
+            given = call.steward.vending.plan_access(call.permit, circumstances, planned.files, planned.read)
         if given.credentials:
             parts.append(msgspec.json.encode(access.members(given, call.permit.ref))[1:-1])
     return Answer(b"{" + b",".join(parts) + b"}")
@@ -66,25 +66,25 @@ _TASK: Final = {
 @routes.on("POST", "/plan", Op.READ_TABLE, table, raw={"application/json": _PLAN})
 def plan_scan(call: DoorCall) -> Any:
     """Plan a scan: which files hold what the caller asks for and may see."""
-    return _answer(call, call.steward.scans.plan(call.permit, call.raw, circumstances(call)))
+    return _answer(call, call.steward.scans.plan(call.permit, call.raw, circumstances_of(call)))
 
 
 @routes.on("GET", "/plan/{plan-id}", Op.READ_TABLE, table)
 def fetch_plan(call: DoorCall) -> Any:
     """Ask how far a plan is that took longer."""
-    planned = call.steward.scans.poll(call.permit, call.params["plan-id"], circumstances(call))
+    planned = call.steward.scans.poll(call.permit, call.params["plan-id"], circumstances_of(call))
     return _answer(call, planned)
 
 
 @routes.on("DELETE", "/plan/{plan-id}", Op.READ_TABLE, table)
 def cancel_plan(call: DoorCall) -> Any:
     """Give up a plan."""
-    call.steward.scans.cancel(call.permit, call.params["plan-id"], circumstances(call))
+    call.steward.scans.cancel(call.permit, call.params["plan-id"], circumstances_of(call))
     return Answer(status=204)
 
 
 @routes.on("POST", "/tasks", Op.READ_TABLE, table, raw={"application/json": _TASK})
 def fetch_tasks(call: DoorCall) -> Any:
     """The files of one part of a plan."""
-    members = call.steward.scans.tasks(call.permit, call.raw, circumstances(call))
+    members = call.steward.scans.tasks(call.permit, call.raw, circumstances_of(call))
     return Answer(b"{" + members + b"}")

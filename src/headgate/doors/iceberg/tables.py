@@ -8,7 +8,7 @@ import msgspec
 from headgate.catalogs.interface import Document
 from headgate.decide import Op
 from headgate.doors.iceberg import access, wire
-from headgate.doors.iceberg.access import circumstances, table, with_access
+from headgate.doors.iceberg.access import circumstances_of, table, with_access
 from headgate.doors.iceberg.once import Replay, done_before, once, permitted
 from headgate.doors.routing import Answer, DoorCall, Routes
 from headgate.model.errors import AlreadyExists, IllegalArgument
@@ -57,10 +57,10 @@ class RenameIcebergTable(msgspec.Struct, frozen=True):
 
 def result(loaded: Document, config: dict[str, str] | None = None, restrictions: Json | None = None) -> Json:
     """A table as clients get it."""
-    told: Json = {"metadata": loaded.metadata, "config": config or {}}
+    answer: Json = {"metadata": loaded.metadata, "config": config or {}}
     if restrictions is not None:
-        told["read-restrictions"] = restrictions
-    return told if loaded.location is None else {"metadata-location": loaded.location, **told}
+        answer["read-restrictions"] = restrictions
+    return answer if loaded.location is None else {"metadata-location": loaded.location, **answer}
 
 
 @routes.on(
@@ -110,7 +110,7 @@ def _definition(body: CreateIcebergTable) -> Json:
 
 def _loaded(call: DoorCall, ref: ObjectRef) -> Json:
     """A table as the caller may load it today, without access to its files."""
-    loaded = call.steward.loading.load(call.ask(Op.LOAD_TABLE, ref), circumstances(call))
+    loaded = call.steward.loading.load(call.ask(Op.LOAD_TABLE, ref), circumstances_of(call))
     return result(loaded.document, loaded.config, loaded.restrictions)
 
 
@@ -136,9 +136,9 @@ def load_table(call: DoorCall) -> Any:
     snapshots = call.query.get("snapshots") or "all"
     if snapshots not in ("all", "refs"):
         raise IllegalArgument("'snapshots' is all or refs")
-    said = circumstances(call)
-    loaded = call.steward.loading.load(call.permit, said)
-    given = call.steward.vending.access(loaded.permit, said, loaded.read)
+    circumstances = circumstances_of(call)
+    loaded = call.steward.loading.load(call.permit, circumstances)
+    given = call.steward.vending.access(loaded.permit, circumstances, loaded.read)
     tag = _etag(loaded, call.permit, snapshots)
     # INVARIANT: an answer with credentials has no tag: one that did not change would leave its client with old ones.
     if not given and tag in [known.strip() for known in call.headers.get("if-none-match", "").split(",")]:
@@ -190,8 +190,8 @@ def drop_table(call: DoorCall) -> Any:
 def rename_permits(call: DoorCall, type: ObjectType, *, done: bool = False) -> tuple[Permit, ...]:
     """What a rename takes: to alter the table or view, to put it where it goes, and to drop it where it was.
 
-    Who owns the other schema would gain the table by moving it there, so moving it is also dropping it. One that is
-    renamed already is asked about under its new name.
+    The owner of the other schema would gain the table by moving it there, so moving it is also dropping it. If it is
+    renamed already, it is asked about under its new name.
     """
     alter, drop, make = _RENAMING[type]
     source, target = renamed(call, type)

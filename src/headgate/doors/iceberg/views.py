@@ -7,7 +7,7 @@ import msgspec
 from headgate.catalogs.interface import Document
 from headgate.decide import Op
 from headgate.doors.iceberg import wire
-from headgate.doors.iceberg.access import circumstances
+from headgate.doors.iceberg.access import circumstances_of
 from headgate.doors.iceberg.once import done_before, once, permitted
 from headgate.doors.iceberg.tables import CommitBody, RegisterTable, RenameIcebergTable, rename, renamed_again
 from headgate.doors.routing import Answer, DoorCall, Routes
@@ -49,7 +49,7 @@ def _loaded(call: DoorCall, ref: ObjectRef, done: bool) -> Any:
     """A view as the caller may load it today."""
     if not done:
         return None
-    return result(call.steward.loading.load(call.ask(Op.LOAD_VIEW, ref), circumstances(call)).document)
+    return result(call.steward.loading.load(call.ask(Op.LOAD_VIEW, ref), circumstances_of(call)).document)
 
 
 def _made_again(call: DoorCall, done: bool) -> Any:
@@ -85,7 +85,7 @@ def register_view(call: DoorCall) -> Any:
 @routes.on("GET", _VIEW, Op.LOAD_VIEW, view, query=("referenced-by",))
 def load_view(call: DoorCall) -> Any:
     """Load a view."""
-    return result(call.steward.loading.load(call.permit, circumstances(call)).document)
+    return result(call.steward.loading.load(call.permit, circumstances_of(call)).document)
 
 
 @routes.on("HEAD", _VIEW, Op.LOAD_VIEW, view)

@@ -162,5 +162,5 @@ TOKEN: Final = MaskKind(
     python=_token,
     spark=_token_sql,
     dialects={"hive": _NO_SECRETS, **NO_MASKS},
-    result="HMAC-SHA-256 with the named key: joinable within the tables of one owner, and of owners who were joined; not guessable without the key",
+    result="HMAC-SHA-256 with the named key: joinable within a table, and across tables that were joined; not guessable without the key",
 )

@@ -131,6 +131,11 @@ class ColumnMask:
         return self.kind.name
 
     @property
+    def key(self) -> str | None:
+        """The name of the key that it is made with, if a policy names one."""
+        return str(self.args[0]) if self.kind.keyed_by == "key" else None
+
+    @property
     def needs_other_rows(self) -> bool:
         """Whether the result depends on other rows: only a pipeline can make it."""
         return self.kind.needs_other_rows

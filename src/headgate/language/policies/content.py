@@ -39,6 +39,8 @@ def content_of(policy: Policy) -> Content:
             out[key] = moment.isoformat()
     if policy.purpose:
         out["purpose"] = list(policy.purpose)
+    if policy.accept:
+        out["accept"] = dict(policy.accept)
     return out
 
 
@@ -71,6 +73,7 @@ def trusted(content: Mapping[str, Any], name: str = "", on: tuple[str, ...] = ()
         from_=_moment(content.get("from")),
         until=_moment(content.get("until")),
         purpose=tuple(content.get("purpose", ())),
+        accept=tuple(content.get("accept", {}).items()),
     )
 
 

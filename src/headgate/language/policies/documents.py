@@ -24,7 +24,7 @@ MAX_NESTING: Final = 4
 MAX_ITEMS: Final = 10_000
 FIELDS: Final = (
     "policy", "on", "to", "except", "when", "columns", "rows", "mask", "hide", "deny", "priority", "from", "until",
-    "purpose", "enabled", "comment",
+    "purpose", "accept", "enabled", "comment",
 )  # fmt: skip
 _NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}", re.ASCII)
 _ALIAS: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}", re.ASCII)
@@ -121,6 +121,7 @@ class _DocumentReader:
             from_=self._moment(nodes["from"]) if "from" in nodes else None,
             until=self._moment(nodes["until"]) if "until" in nodes else None,
             purpose=self._texts(nodes["purpose"], "purpose") if "purpose" in nodes else (),
+            accept=self._accepted(nodes["accept"]) if "accept" in nodes else (),
             enabled=self._boolean(nodes["enabled"]) if "enabled" in nodes else True,
             comment=self._text(nodes["comment"], "comment") if "comment" in nodes else None,
             file=self._file,
@@ -243,6 +244,12 @@ class _DocumentReader:
 
     def _hidden(self, node: Node) -> tuple[str, ...]:
         return tuple(self._column(name, node) for name in self._texts(node, "hide"))
+
+    def _accepted(self, node: Node) -> tuple[tuple[str, str], ...]:
+        accepted = self._mapping(node, "accept")
+        if not accepted:
+            self._refuse("accept names no finding", "write accept: {rule: why it is meant so}", node)
+        return tuple((rule, self._text(why, "a reason")) for rule, (_, why) in accepted.items())
 
     def _priority(self, node: Node) -> int:
         text = self._text(node, "priority")

@@ -10,6 +10,7 @@ from headgate.language.policies.policy import Policy
 _WORD: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _PLAIN: Final = re.compile(r"[A-Za-z(][^\x00-\x1f\x7f-\uffff]*|-?\d{1,6}|\d{4}-\d\d-\d\d(T[\d:.]+Z)?")
 _FLOW_PLAIN: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.@/-]*(:[A-Za-z0-9_.@/-]+)?", re.ASCII)
+_KEY: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*", re.ASCII)
 _KEYWORDS: Final = frozenset({"true", "false", "yes", "no", "on", "off", "null", "y", "n"})
 
 
@@ -43,6 +44,8 @@ def _lines(policy: Policy) -> Iterator[str]:
             yield f"{name}: {_moment_text(moment)}\n"
     if policy.purpose:
         yield f"purpose: {_flow(policy.purpose)}\n"
+    if policy.accept:
+        yield from _block("accept", policy.accept)
     if not policy.enabled:
         yield "enabled: false\n"
     if policy.comment is not None:
@@ -62,7 +65,7 @@ def _moment_text(moment: dt.datetime) -> str:
 def _block(name: str, entries: tuple[tuple[str, str], ...]) -> Iterator[str]:
     yield f"{name}:\n"
     for key, value in entries:
-        yield f"  {key if _WORD.fullmatch(key) and key.lower() not in _KEYWORDS else _quoted(key)}: {_scalar(value, '    ')}\n"
+        yield f"  {key if _KEY.fullmatch(key) and key.lower() not in _KEYWORDS else _quoted(key)}: {_scalar(value, '    ')}\n"
 
 
 def _flow(items: tuple[str, ...]) -> str:

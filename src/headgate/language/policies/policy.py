@@ -36,6 +36,8 @@ class Policy:
     from_: dt.datetime | None = None
     until: dt.datetime | None = None
     purpose: tuple[str, ...] = ()
+    accept: tuple[tuple[str, str], ...] = ()
+    """Findings of the linter that are meant so, by rule, each with the reason. They change nothing of what the policy does."""
     enabled: bool = True
     comment: str | None = None
     file: str | None = field(default=None, compare=False)

@@ -70,10 +70,10 @@ def read_logs(spark: "SparkSession", paths: Sequence[str], format: str = "auto")
         .where("trim(value) <> ''")
     )
     minio = f.lit(format == MINIO) if format != "auto" else f.expr(r"value RLIKE r'^\s*\{'")
-    told = lines.withColumn("minio", minio).withColumns(
+    parsed = lines.withColumn("minio", minio).withColumns(
         {"s": _s3(), "m": f.expr(f"CASE WHEN minio THEN from_json(value, '{_AUDIT}') END")}
     )
-    return told.selectExpr("log", "minio", *_members()).withColumns(
+    return parsed.selectExpr("log", "minio", *_members()).withColumns(
         {
             "readable": f.expr(
                 "at IS NOT NULL AND operation IS NOT NULL AND bucket IS NOT NULL AND "

@@ -98,9 +98,9 @@ def moment(text: str) -> dt.datetime:
 def gather(events: Iterable[Event], users: Iterable[str], terms: Terms) -> Evidence:
     """Read the events of loads and plans that were allowed.
 
-    Who loads a table they see whole is given its folders: an engine that plans by itself may read any file there. Who sees
-    a part of it is given the view's own folder, and the originals that readers of the view are given. Who plans is given
-    the files of the plan, as far as the audit names them; of a large plan, what a load would give.
+    A reader who loads a table that they see whole is given its folders: an engine that plans by itself may read any file
+    there. A restricted reader is given the folder of their copies, and the originals that readers with that copy id are
+    given. A plan gives its own files, as far as the audit names them. A large plan gives what a load would give.
     """
     spans: dict[tuple[str, str, str | None, str | None], list[dt.datetime]] = {}
     planned: list[PlannedRead] = []
@@ -144,8 +144,8 @@ def gather(events: Iterable[Event], users: Iterable[str], terms: Terms) -> Evide
         if event["action"] == "read_table" and details.get("files") and details.keys().isdisjoint(_NO_PLAN):
             planned.append(PlannedRead(event["id"], user, table, at, details["files"]))
     given = [
-        GivenAccess(*whose, start - terms.skew, end + terms.skew)
-        for whose, times in spans.items()
+        GivenAccess(*reader, start - terms.skew, end + terms.skew)
+        for reader, times in spans.items()
         for start, end in _merged(sorted(times), terms.window)
     ]
     return Evidence(

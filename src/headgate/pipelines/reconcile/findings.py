@@ -33,7 +33,7 @@ KINDS: Final = {
     NEVER_READ: "a plan whose files were not read, as far as logs and reports tell",
 }
 _COLUMNS: Final = "kind STRING, user STRING, object STRING, file STRING, requester STRING, reads BIGINT, bytes BIGINT, first TIMESTAMP, last TIMESTAMP"  # fmt: skip
-_TOLD: Final = ("count(1) AS total", "count_if(NOT readable) AS bad", "max(at) AS latest")
+_TOTALS: Final = ("count(1) AS total", "count_if(NOT readable) AS bad", "max(at) AS latest")
 _SUMMED: Final = ("sum(reads) AS reads", "sum(bytes) AS bytes", "min(at) AS first", "max(at) AS last")
 _TIME: Final = pa.timestamp("us", tz="UTC")
 
@@ -96,8 +96,8 @@ def reconcile(
     if not logs:
         return Reconciliation(_rest(spark, evidence, terms, None, None), 0, 0, {}, None)
     lines = read_logs(spark, logs, format)
-    told = lines.groupBy("log").agg(*_exprs(*_TOLD)).collect()
-    until = max((_utc(row.latest) for row in told if row.latest is not None), default=None)
+    totals = lines.groupBy("log").agg(*_exprs(*_TOTALS)).collect()
+    until = max((_utc(row.latest) for row in totals if row.latest is not None), default=None)
     reads = _reads(spark, lines, evidence, terms, trusted)
     judged = _judged(spark, reads, evidence, terms, {**(named or {}), **evidence.prints}, losses).cache()
     wrong = judged.where("kind IS NOT NULL").groupBy("kind", "user", "object", "path", "requester")
@@ -108,8 +108,8 @@ def reconcile(
     return Reconciliation(
         found.unionByName(_rest(spark, evidence, terms, judged, until)).cache(),
         int(total),
-        sum(row.total for row in told),
-        {row.log: row.bad for row in told if row.bad},
+        sum(row.total for row in totals),
+        {row.log: row.bad for row in totals if row.bad},
         until,
     )
 
@@ -123,8 +123,8 @@ def _reads(
     """Successful reads, alike ones as one row, each with the user that its session or key stands for."""
     from pyspark.sql import functions as f
 
-    whose = {session_name(user): user for user in evidence.users}
-    people = f.broadcast(_table(spark, {"name": _texts(whose), "user": _texts(whose.values())}))
+    sessions = {session_name(user): user for user in evidence.users}
+    people = f.broadcast(_table(spark, {"name": _texts(sessions), "user": _texts(sessions.values())}))
     own = people.selectExpr("name AS session", "user AS own")
     above = people.selectExpr("name AS parent", "user AS above")
     keys = f.broadcast(

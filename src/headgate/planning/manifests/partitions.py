@@ -73,8 +73,8 @@ def _partition(name: str, spec: PartitionSpec, record: Record, metadata: TableMe
             values.append(t.Expression("literal", data_type="null", value="NULL"))
             continue
         type = types[position].field_type
-        told = from_iceberg(type) if identity else "string"
+        data_type = from_iceberg(type) if identity else "string"
         values.append(
-            t.Expression("literal", data_type=told, value=field.transform.to_human_string(type, value))
+            t.Expression("literal", data_type=data_type, value=field.transform.to_human_string(type, value))
         )
     return t.Partition("identity", name, tuple(names), tuple(values))

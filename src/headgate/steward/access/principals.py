@@ -101,7 +101,7 @@ class Principals:
                 about=record.kind,
             )
         for role in sorted(authority.held.get(record.id) or ()):
-            if dropped.denying(tx, role) or any(masks.deny for _, masks in access.grants_of(tx, role)):
+            if dropped.denying(tx, role) or any(bits.deny for _, bits in access.grants_of(tx, role)):
                 raise InUse(
                     f"{record.kind} '{clip(record.name)}' holds a role that denies something",
                     hint="revoke the role first",
@@ -210,6 +210,8 @@ def _taken(
     tx: Write, authority: Authority, metalake: ObjectRef, record: PrincipalRecord
 ) -> Iterator[tuple[Op, ObjectRef]]:
     """What someone must be allowed to do in order to take away all that a user or group has."""
+    if record.attributes:
+        yield Op.SET_USER_ATTRIBUTES, metalake
     if authority.held.get(record.id):
         yield Op.REVOKE_ROLE, metalake
     groups = set(authority.groups_of.get(record.id) or ())

@@ -62,7 +62,7 @@ class Roles:
         nodes = [] if node is None else authority.children_of(permit.node.id, ObjectType.ROLE)
         roles = [role for role in nodes if node is not None and role.id in node.grants]
         if node is None or not (self._every(authority, permit) or self._known(authority, permit, node)):
-            # Who owns a role knows what it names; who holds one does not.
+            # The owner of a role knows what it names; its holders do not.
             roles = [role for role in roles if role.owner in permit.caller.principals]
             if not roles and as_known(examine(authority, permit.identity, LOADS[ref.type], ref)).holds:
                 raise NotFound(
@@ -75,12 +75,12 @@ class Roles:
     def create(
         self, permit: Permit, name: str, properties: dict[str, str], securables: Iterable[RoleSecurable]
     ) -> Role:
-        """Make a role. Who makes it owns it but does not hold it: holding takes a grant."""
+        """Make a role. Its maker owns it but does not hold it: holding takes a grant."""
         checked_person_name(name, "role")
         with self.kernel.change(permit) as tx:
             role = created(tx, permit, ObjectType.ROLE, name, properties=properties)
-            for node, masks in self._resolved(tx, securables):
-                access.set_grants(tx, role.id, node.id, masks)
+            for node, bits in self._resolved(tx, securables):
+                access.set_grants(tx, role.id, node.id, bits)
             return self._role(tx, permit, role.id)
 
     @act(Op.GET_ROLE)
@@ -99,13 +99,13 @@ class Roles:
                     hint="change the policy first",
                     about=ObjectType.ROLE,
                 )
-            # INVARIANT: what a role denies is lifted only by who may revoke it, as owning the role is not enough for that.
-            for object, masks in access.grants_of(tx, permit.node.id):
-                if masks.deny:
+            # INVARIANT: a denial is lifted only by somebody who may revoke it. Owning the role is not enough.
+            for object, bits in access.grants_of(tx, permit.node.id):
+                if bits.deny:
                     ref = authority.ref(authority.objects[object])
                     self.kernel.demand(authority, permit.identity, Op.REVOKE_PRIVILEGE, ref)
             if dropped.denying(tx, permit.node.id):
-                # Who may revoke it where it comes back is not known yet.
+                # Nobody knows yet who may revoke it where it comes back.
                 self.kernel.demand(authority, permit.identity, Op.REVOKE_PRIVILEGE, _metalake(permit))
             objects.drop(tx, permit.node.id)
 
@@ -114,11 +114,11 @@ class Roles:
         """Make exactly these what a role allows and denies."""
         with self.kernel.change(permit) as tx:
             role = _present(tx, permit.node.id, name)
-            wanted = {node.id: masks for node, masks in self._resolved(tx, securables)}
+            wanted = {node.id: bits for node, bits in self._resolved(tx, securables)}
             for object, _ in access.grants_of(tx, role.id):
                 wanted.setdefault(object, PrivilegeBits())
-            for object, masks in wanted.items():
-                access.set_grants(tx, role.id, object, masks)
+            for object, bits in wanted.items():
+                access.set_grants(tx, role.id, object, bits)
             objects.alter(tx, role)
             return self._role(tx, permit, role.id)
 
@@ -177,16 +177,16 @@ class Roles:
 
     def _role(self, read: Read, permit: Permit, id: int) -> Role:
         """A role with what it says of objects that the caller may know; who grants in the metalake may know all."""
-        record, said = objects.present(read, id), access.grants_of(read, id)
+        record, grants = objects.present(read, id), access.grants_of(read, id)
         # Asked after the grants were read, so what it does not know was dropped in between.
         authority = self.kernel.authority()
         every = self._every(authority, permit)
-        named = ((authority.objects.get(object), masks) for object, masks in said)
+        named = ((authority.objects.get(object), bits) for object, bits in grants)
         return Role(
             record,
             tuple(
-                RoleSecurable(authority.ref(node), masks.grants)
-                for node, masks in named
+                RoleSecurable(authority.ref(node), bits.grants)
+                for node, bits in named
                 if node is not None and (every or self._known(authority, permit, node))
             ),
         )

@@ -1,17 +1,19 @@
 """Catalogs: declared, tested, enabled, altered and dropped."""
 
+from collections.abc import Iterable
 from typing import Final
 
 from headgate.catalogs.interface import Catalog
 from headgate.catalogs.registry import CatalogDefinition, Registry, new_folder
 from headgate.decide import Authority, Node, Op, visible
 from headgate.decide.verdict import allowed
-from headgate.model.errors import AlreadyExists, IllegalArgument
-from headgate.model.objects import CatalogType, ObjectType, checked_container_name, clip
+from headgate.model.errors import AlreadyExists, Forbidden, IllegalArgument
+from headgate.model.objects import CatalogType, ObjectRef, ObjectType, checked_container_name, clip
 from headgate.model.properties import check_read
 from headgate.model.records import ObjectRecord
 from headgate.model.secrets import without_access, without_secrets
 from headgate.steward.acts import act
+from headgate.steward.findings import examine
 from headgate.steward.kernel import Kernel
 from headgate.steward.metadata.containers import Containers
 from headgate.steward.metadata.outside import Outside
@@ -20,6 +22,7 @@ from headgate.steward.permits import Permit
 from headgate.steward.reads.modes import check_mode, tells_more
 from headgate.steward.updates import Updates
 from headgate.store import objects, places
+from headgate.store.metadata import sources
 from headgate.vending import StorageSettings
 from headgate.vending.providers import PROPERTY, check_providers
 
@@ -66,6 +69,7 @@ class Catalogs(Containers):
             )
             # INVARIANT: they stay the catalog's when it is dropped, as what it kept there may outlive it.
             places.claim(tx, made.id, adapter.own_places())
+            self._check_shared(permit, sources.claim(tx, made.id, adapter.own_sources()))
             return made
 
     @act(Op.TEST_CONNECTION)
@@ -73,10 +77,18 @@ class Catalogs(Containers):
         self, permit: Permit, name: str, type: CatalogType, provider: str | None, properties: dict[str, str]
     ) -> None:
         """See whether a catalog declared like this would work, without declaring it."""
-        body, _ = self._checked(permit, name, type, provider, properties)
+        self.registry.open(self.declared(permit, name, type, provider, properties)).test()
+
+    def declared(
+        self, permit: Permit, name: str, type: CatalogType, provider: str | None, properties: dict[str, str]
+    ) -> CatalogDefinition:
+        """A catalog that could be made, checked as if it were."""
+        body, adapter = self._checked(permit, name, type, provider, properties)
+        with self.kernel.store.read() as read:
+            self._check_shared(permit, sources.holders(read, adapter.own_sources()))
         if permit.authority.child(permit.node.id, ObjectType.CATALOG, name) is not None:
             raise AlreadyExists(f"catalog '{clip(name)}' already exists", about=ObjectType.CATALOG)
-        self.registry.open(CatalogDefinition(body["folder"], type, body["provider"], properties)).test()
+        return CatalogDefinition(body["folder"], type, body["provider"], properties, name)
 
     @act(Op.TEST_CATALOG_CONNECTION)
     def test_altered(self, permit: Permit, updates: Updates) -> None:
@@ -96,12 +108,14 @@ class Catalogs(Containers):
             properties = updates.applied_to(before.properties)
             self._check_changed(before, updates, properties)
             renamed = updates.name not in (None, before.name)
-            if renamed or (properties is not None and tells_more(before.properties, properties)):
+            more = properties is not None and tells_more(before.properties, properties)
+            if renamed or (more and not self._changes_all_policies(permit)):
                 # A catalog that goes by another name is gone by its own: who sees a part of it does neither.
                 self.kernel.demand(self.kernel.authority(), permit.identity, Op.DROP_CATALOG, permit.ref)
             if properties is not None:
                 self.registry.check(_definition(before, properties))
-                self._open(before, properties)
+                claimed = sources.claim(tx, before.id, self._open(before, properties).own_sources())
+                self._check_shared(permit, claimed)
                 self._check_storage(catalog_type(before), properties, before.properties)
             objects.alter(tx, before, name=updates.name, comment=updates.comment, properties=properties)
             return objects.present(tx, before.id)
@@ -110,7 +124,7 @@ class Catalogs(Containers):
     def shown(self, permit: Permit, record: ObjectRecord) -> dict[str, str]:
         """The properties of a catalog that the caller may see: how it is got into only if they could change it.
 
-        Who has just made it is its owner, though the authority of their permit does not know of it yet.
+        The caller who has just made it is its owner, though the authority of their permit does not know of it yet.
         """
         node = permit.authority.objects.get(record.id)
         if node is None or allowed(permit.authority, permit.caller, Op.ALTER_CATALOG, node):
@@ -157,6 +171,27 @@ class Catalogs(Containers):
 
     # -- inside -------------------------------------------------------------------------------------------------
 
+    def _changes_all_policies(self, permit: Permit) -> bool:
+        """Whether the caller owns the metalake: who may change what restricts them may choose how it is enforced."""
+        lake = ObjectRef(permit.ref.metalake, ObjectType.METALAKE)
+        return examine(self.kernel.authority(), permit.identity, Op.ALTER_METALAKE, lake).allowed
+
+    def _check_shared(self, permit: Permit, holders: Iterable[int]) -> None:
+        """Refuse a source that these catalogs have, in the same words whichever they are.
+
+        INVARIANT: a source belongs to the first catalog that names it, for as long as that is there. Only owners of its
+        metalake, who may change every policy, declare another over it: nobody else reads past the policies of the first.
+        """
+        authority = self.kernel.authority()
+        for id in holders:
+            lake = authority.ref(authority.objects[authority.objects[id].metalake])
+            if not examine(authority, permit.identity, Op.ALTER_METALAKE, lake).allowed:
+                raise Forbidden(
+                    "the server that the catalog names is taken by another catalog",
+                    hint="ask the owner of the metalake to declare this one and give it to you",
+                    about=ObjectType.CATALOG,
+                )
+
     def _checked(
         self, permit: Permit, name: str, type: CatalogType, provider: str | None, properties: dict[str, str]
     ) -> tuple[dict[str, str], Catalog]:
@@ -166,7 +201,7 @@ class Catalogs(Containers):
         check_read(chosen.kind, properties)
         # Opening checks the properties before anything is kept.
         folder = new_folder(permit.ref.metalake, name)
-        definition = CatalogDefinition(folder, type, chosen.name, properties)
+        definition = CatalogDefinition(folder, type, chosen.name, properties, name)
         self.registry.check(definition)
         adapter = chosen.open(definition)
         self._check_storage(type, properties, {})
@@ -201,7 +236,9 @@ class Catalogs(Containers):
 
 
 def _definition(record: ObjectRecord, properties: dict[str, str]) -> CatalogDefinition:
-    return CatalogDefinition(record.body["folder"], catalog_type(record), record.body["provider"], properties)
+    return CatalogDefinition(
+        record.body["folder"], catalog_type(record), record.body["provider"], properties, record.name
+    )
 
 
 def catalog_node(permit: Permit) -> Node:

@@ -39,10 +39,10 @@ class Containers:
         """Forget one with all it holds; without force only one that is out of use and empty."""
         with self.kernel.change(permit) as tx:
             record = objects.present(tx, permit.node.id)
-            told = f"{self.type} '{clip(record.name)}'"
+            name = f"{self.type} '{clip(record.name)}'"
             if record.in_use and not force:
-                raise InUse(f"{told} is in use", hint="disable it first, or use force", about=self.type)
+                raise InUse(f"{name} is in use", hint="disable it first, or use force", about=self.type)
             if not force and objects.has_children(tx, record.id, self.holds):
                 hint = "drop them first, or use force"
-                raise NotEmpty(f"{told} has {self.holds}s", hint=hint, about=self.type)
+                raise NotEmpty(f"{name} has {self.holds}s", hint=hint, about=self.type)
             objects.drop(tx, record.id)

@@ -81,6 +81,7 @@ class Documents:
         INVARIANT: that place is the caller's from now on, who may be given access to it.
         """
         free(permit, ObjectType.TABLE, name)
+        self.tables.check_providers(permit, _properties(definition.get("properties")))
         adapter, at = self.tables.documents_of(permit), place_in(permit, name)
         more = self.placing.named(permit, adapter, at, in_definition(definition))
         document = adapter.new_document(at, definition)
@@ -94,11 +95,13 @@ class Documents:
     def create(self, permit: Permit, type: ObjectType, name: str, definition: Json) -> Document:
         """Make a table or view in the permit's schema; who makes it becomes its owner."""
         free(permit, type, name)
+        self.tables.check_providers(permit, _properties(definition.get("properties")))
         adapter, at = self.tables.documents_of(permit), place_in(permit, name, type)
         chosen = in_definition(definition)
         more = self.placing.named(permit, adapter, at, chosen)
         staged = adapter.create_document(at, definition)
-        with self.kernel.change(permit, *more) as tx, Abandoned(staged):
+        with Abandoned(staged) as until, self.kernel.change(permit, *more) as tx:
+            until.decided_by = tx
             object = self._insert(tx, permit, type, name)
             self.placing.take_over(tx, permit, object, chosen)
             staged.commit(tx, object)
@@ -113,7 +116,8 @@ class Documents:
         free(permit, type, name)
         adapter, owner = self.tables.documents_of(permit), self.placing.owner(permit)
         staged = adapter.register_document(place_in(permit, name, type), location)
-        with self.kernel.change(permit, owner) as tx, Abandoned(staged):
+        with Abandoned(staged) as until, self.kernel.change(permit, owner) as tx:
+            until.decided_by = tx
             object = self._insert(tx, permit, type, name)
             folders, uuid = adapter.own_folders(staged.result), staged.result.metadata.get("table-uuid")
             known = uuid and str(uuid).lower()
@@ -134,48 +138,68 @@ class Documents:
             check_permit("Documents.commit", commit.permit, _COMMITS)
             if commit.name is not None:
                 self._creatable(commit.permit, commit.name)
+            for update in commit.updates:
+                if update.get("action") == "set-properties":
+                    self.tables.check_providers(commit.permit, _properties(update.get("updates")))
             chosen = list(in_updates(commit.updates))
             if chosen:
                 adapter = self.tables.documents_of(commit.permit)
                 more += self.placing.named(commit.permit, adapter, commit.place, chosen)
         for attempt in range(_TRIES):
-            with ExitStack() as abandoned:
-                staged = self._staged(commits, abandoned)
-                try:
-                    with self.kernel.change(
-                        *(commit.permit for commit in commits), *more, telling=_telling(commits, staged)
-                    ) as tx:
-                        for commit, change in zip(commits, staged, strict=True):
-                            self._keeps_history(commit)
-                            object = self._object(tx, commit)
-                            self.placing.take_over(tx, commit.permit, object, in_updates(commit.updates))
-                            change.commit(tx, object)
-                        if name is not None:
-                            self._named(tx, commits[0].permit, name)
-                    for commit in commits:
-                        if commit.name is None:
-                            self.changed(commit.permit.node.id)
-                    return [change.result for change in staged]
-                except Conflict as conflict:
-                    if conflict.about != "commit" or attempt == _TRIES - 1:
-                        raise
-                    for change in staged:
-                        change.abandon()
+            staged = self._staged(commits)
+            try:
+                return self._committed(commits, staged, more, name)
+            except Conflict as conflict:
+                if conflict.about != "commit" or attempt == _TRIES - 1:
+                    raise
         raise AssertionError("the loop above returns or raises")
 
-    def _staged(self, commits: Sequence[Commit], abandoned: ExitStack) -> list[Staged[Document]]:
+    def _committed(
+        self,
+        commits: Sequence[Commit],
+        staged: Sequence[Staged[Document]],
+        more: Sequence[Permit],
+        name: str | None,
+    ) -> list[Document]:
+        """Carry staged commits out, all or none of them."""
+        permits = (*(commit.permit for commit in commits), *more)
+        with (
+            Abandoned(*staged) as until,
+            self.kernel.change(*permits, telling=_telling(commits, staged)) as tx,
+        ):
+            until.decided_by = tx
+            for commit, change in zip(commits, staged, strict=True):
+                self._keeps_history(commit)
+                object = self._object(tx, commit)
+                self.placing.take_over(tx, commit.permit, object, in_updates(commit.updates))
+                change.commit(tx, object)
+            if name is not None:
+                self._named(tx, commits[0].permit, name)
+        for commit in commits:
+            if commit.name is None:
+                self.changed(commit.permit.node.id)
+        return [change.result for change in staged]
+
+    def _staged(self, commits: Sequence[Commit]) -> list[Staged[Document]]:
         """Prepare the commits, which are to tables of one catalog, after all of them were found to be allowed."""
         adapter = self.tables.documents_of(commits[0].permit)
         for commit in commits:
             if commit.name is None:
                 self._keeps_history(commit)
+        if adapter.outside:
+            # The other server keeps the commit whatever becomes of our transaction.
+            for commit in commits:
+                if commit.name is None:
+                    self.kernel.wrote(commit.permit)
         changes = [(commit.place, commit.requirements, commit.updates) for commit in commits]
         if len(changes) > 1 and commits_together(adapter):
             return adapter.commit_together(changes)
-        staged = []
-        for change in changes:
-            staged.append(adapter.commit_document(*change))
-            abandoned.enter_context(Abandoned(staged[-1]))
+        staged: list[Staged[Document]] = []
+        with ExitStack() as abandoned:
+            for change in changes:
+                staged.append(adapter.commit_document(*change))
+                abandoned.enter_context(Abandoned(staged[-1]))
+            abandoned.pop_all()
         return staged
 
     def _keeps_history(self, commit: Commit) -> None:
@@ -244,6 +268,11 @@ class Documents:
         free(permit, ObjectType.TABLE, name)
 
 
+def _properties(sent: object) -> Json:
+    """Properties as a client sent them; what is no object is refused where the document is made."""
+    return sent if isinstance(sent, dict) else {}
+
+
 def _read_by(updates: Sequence[Json]) -> list[str] | None:
     """The properties among the updates that change what readers read from the same files."""
     sent = [update.get(key) for update in updates for key in ("updates", "removals")]
@@ -255,7 +284,7 @@ def _telling(
     commits: Sequence[Commit], staged: Sequence[Staged[Document]]
 ) -> Callable[[Permit], dict[str, object]]:
     """What the audit trail shall know of each commit."""
-    told = {
+    details = {
         id(commit.permit): {
             "name": commit.name,
             "snapshot": change.result.metadata.get("current-snapshot-id"),
@@ -264,4 +293,4 @@ def _telling(
         }
         for commit, change in zip(commits, staged, strict=True)
     }
-    return lambda permit: dict(told.get(id(permit), {}))
+    return lambda permit: dict(details.get(id(permit), {}))

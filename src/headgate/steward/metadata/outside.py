@@ -28,7 +28,7 @@ class Outside:
         self.open = open
 
     def look(self, authority: Authority, identity: Identity, ref: ObjectRef) -> bool:
-        """Look for an object that has no row yet; whether there is one now. Only for who may use the catalog."""
+        """Look for an object that has no row yet; whether there is one now. Only for callers who may use the catalog."""
         if ref.type not in (ObjectType.SCHEMA, ObjectType.TABLE, ObjectType.VIEW):
             return False
         found = self._open(authority, ref)

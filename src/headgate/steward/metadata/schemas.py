@@ -58,14 +58,14 @@ class Schemas:
             )
         check_read(self._kind(permit), properties)
         adapter = self.catalogs.adapter(permit)
-        said: dict[int, tuple[str | None, dict[str, str]]] = {depth: (None, {}) for depth in depths} | {
+        described: dict[int, tuple[str | None, dict[str, str]]] = {depth: (None, {}) for depth in depths} | {
             len(segments): (comment, properties)
         }
-        for depth, (text, values) in said.items():
+        for depth, (text, values) in described.items():
             adapter.create_schema(segments[:depth], text, values)
         with self.kernel.change(permit) as tx:
             parent = permit.node.id
-            for depth, (text, values) in said.items():
+            for depth, (text, values) in described.items():
                 made = created(
                     tx,
                     permit,

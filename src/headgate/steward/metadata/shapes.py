@@ -1,23 +1,27 @@
 """The columns of tables, now and before, as policies need them: from a table's Iceberg document, kept while it stands."""
 
 import hashlib
+import time
 from typing import Any, Final
 
 import orjson
 
 from headgate.catalogs.iceberg.describing.known_columns import HIGHEST
-from headgate.catalogs.interface import Document, TablePlace, holds_documents
+from headgate.catalogs.interface import Document, OutsideTables, TablePlace, holds_documents, keeps_tables
 from headgate.decide import Authority, Node
 from headgate.decide.policies.shape import Shape
 from headgate.model.errors import HeadgateError
 from headgate.model.objects import ObjectType
 from headgate.model.past import Past
 from headgate.model.schema import Schema, SchemaError
+from headgate.steward.kernel import NotSeenYet
 from headgate.steward.metadata.catalogs import Catalogs
 
 Json = dict[str, Any]
 
 _MOST: Final = 50_000
+_PATIENCE: Final = 5.0
+"""Seconds for which a table that could not be looked at is not looked at again for the sake of a change."""
 
 
 class Shapes:
@@ -25,6 +29,10 @@ class Shapes:
         self.catalogs = catalogs
         self._known: dict[tuple[bytes, Past], Shape] = {}
         self._at: dict[tuple[int, str], Shape] = {}
+        self._seen: dict[int, Shape] = {}
+        """What tables of other systems looked like when this process last asked."""
+        self._unseen: dict[int, float] = {}
+        """Those that could not be looked at, and when that was tried."""
 
     def of(self, authority: Authority, table: Node, location: str | None = None) -> Shape | None:
         """The columns of a table as its catalog has it now; None if that cannot be told.
@@ -35,17 +43,52 @@ class Shapes:
         # INVARIANT: of tables that are kept here only: another server may say that any document lies there.
         if location is not None and (table.id, location) in self._at:
             return self._at[table.id, location]
+        catalog = catalog_of(authority, table)
         try:
-            adapter = self.catalogs.opened(catalog_of(authority, table))
-            if not holds_documents(adapter):
+            adapter = self.catalogs.opened(catalog)
+        except HeadgateError:
+            return None
+        if keeps_tables(adapter):
+            return self._of_outside(authority, table, catalog, adapter)
+        try:
+            if holds_documents(adapter):
+                document = adapter.document(place(authority, table))
+            else:
                 return None
-            document = adapter.document(place(authority, table))
         except HeadgateError:
             return None
         shape = self.read(document)
         if shape is not None and document.location is not None and not adapter.outside:
             self._keep(self._at, (table.id, document.location), shape)
         return shape
+
+    def see(self, authority: Authority, catalog: int) -> None:
+        """Look at the tables of a catalog that another system keeps, as far as nobody has yet."""
+        for table in tables_below(authority, authority.objects[catalog]):
+            if not self._known_enough(table.id):
+                self.of(authority, table)
+
+    def _of_outside(
+        self, authority: Authority, table: Node, catalog: Node, adapter: OutsideTables
+    ) -> Shape | None:
+        """The columns of a table in another system; inside a change, those that it had when it was last asked."""
+        if self.catalogs.kernel.store.changing:
+            if not self._known_enough(table.id):
+                raise NotSeenYet(catalog.id)
+            return self._seen.get(table.id)
+        try:
+            shape = self.read(adapter.columns(place(authority, table)))
+        except HeadgateError:
+            shape = None
+        if shape is None:
+            self._keep(self._unseen, table.id, time.monotonic())
+        else:
+            self._keep(self._seen, table.id, shape)
+        return shape
+
+    def _known_enough(self, table: int) -> bool:
+        """Whether a table was looked at, or could not be a moment ago."""
+        return table in self._seen or time.monotonic() - self._unseen.get(table, -_PATIENCE) < _PATIENCE
 
     def kept_here(self, authority: Authority, node: Node) -> bool:
         """Whether the documents of an object's tables are kept in this store; of a metalake, some may be."""
@@ -81,10 +124,10 @@ class Shapes:
         self._keep(self._known, key, shape)
         return shape
 
-    def _keep(self, kept: dict[Any, Shape], key: Any, shape: Shape) -> None:
+    def _keep(self, kept: dict[Any, Any], key: Any, value: object) -> None:
         if len(kept) > _MOST:
             kept.clear()
-        kept[key] = shape
+        kept[key] = value
 
 
 def catalog_of(authority: Authority, table: Node) -> Node:

@@ -1,10 +1,10 @@
 """Tables: made, loaded, changed and dropped in the catalog they live in, under the permits of their object."""
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 import msgspec
 
-from headgate.catalogs.iceberg.describing import descriptions
 from headgate.catalogs.iceberg.validity import READ_BY
 from headgate.catalogs.interface import (
     IcebergCatalog,
@@ -13,6 +13,7 @@ from headgate.catalogs.interface import (
     TablePlace,
     holds_documents,
     holds_tables,
+    keeps_tables,
 )
 from headgate.decide import Op, visible
 from headgate.model import tables as t
@@ -34,7 +35,7 @@ from headgate.vending.providers import PROPERTY, check_providers
 
 
 class KeptTable(msgspec.Struct, frozen=True):
-    """A table as its catalog has it, with who made and changed it as Headgate knows."""
+    """A table as its catalog has it, with its makers as Headgate knows them."""
 
     table: t.LoadedTable
     audit: Audit
@@ -61,12 +62,16 @@ class Tables:
         """Make a table in the schema of the permit; who makes it becomes its owner."""
         name = checked_name(definition.name, "table")
         adapter = self.adapter(permit)
-        self._check_properties(permit, definition.properties)
+        self._check_properties(permit, adapter, definition.properties)
         free(permit, ObjectType.TABLE, name)
-        at, chosen = place_in(permit, name), in_definition({"properties": definition.properties})
+        # Of an Iceberg table no property says where it lies.
+        location = definition.properties.get("location") if _may_be_hive(adapter) else None
+        at = place_in(permit, name)
+        chosen = in_definition({"properties": definition.properties, "location": location})
         more = self.placing.named(permit, adapter, at, chosen) if holds_documents(adapter) else ()
         staged = adapter.create_table(at, definition)
-        with self.kernel.change(permit, *more) as tx, Abandoned(staged):
+        with Abandoned(staged) as until, self.kernel.change(permit, *more) as tx:
+            until.decided_by = tx
             untaken(tx, permit.node.id, ObjectType.TABLE, name)
             record = created(tx, permit, ObjectType.TABLE, name)
             staged.commit(tx, record.id)
@@ -90,10 +95,9 @@ class Tables:
         INVARIANT: both by one document, also where another server may answer with another one the next time.
         """
         adapter, at = self.adapter(permit), place_of(permit)
-        if adapter.outside and holds_documents(adapter):
-            document = adapter.document(at)
-            whole = descriptions.describe_table(at.name, document.metadata, document.location)
-            return whole, self.lenses.over(permit, document)
+        if keeps_tables(adapter):
+            found = adapter.described(at)
+            return found.table, self.lenses.over(permit, found.columns)
         whole = adapter.load_table(at)
         return whole, self.lenses.of(permit, whole.metadata_location)
 
@@ -103,14 +107,14 @@ class Tables:
     ) -> KeptTable:
         """Change a table, all changes or none.
 
-        A table goes to another schema only with two more permits: to drop it here and to create it there. Who owns
-        the other schema would else gain a table by moving it.
+        A table goes to another schema only with two more permits: to drop it here and to create it there. Otherwise
+        the owner of the other schema would gain a table by moving it.
         """
         with self.kernel.store.read() as read:
             before = objects.present(read, permit.node.id)
         name = _new_name(permit, changes, into)
         put = {change.property: change.value for change in changes if isinstance(change, t.SetTableProperty)}
-        self._check_properties(permit, put)
+        self._check_properties(permit, self.adapter(permit), put)
         place = TablePlace(_segments(permit.ref.parent), permit.ref.name, before.id)
         adapter = self.adapter(permit)
         chosen = in_changes(changes)
@@ -119,12 +123,16 @@ class Tables:
             # Asked before the system behind the catalog renames it, and again by the change itself.
             parent = before.parent if into is None else into[1].node.id
             self.kernel.foresee(permit, ObjectPut(before.id, parent, ObjectType.TABLE, name))
+        if adapter.outside:
+            # The other server keeps the change whatever becomes of our transaction.
+            self.kernel.wrote(permit)
         staged = adapter.alter_table(place, changes)
         permits = (permit, *more) if into is None else (permit, *into, *more)
         with (
+            Abandoned(staged) as until,
             self.kernel.change(*permits, telling=lambda _: _record_changes(changes)) as tx,
-            Abandoned(staged),
         ):
+            until.decided_by = tx
             staged.commit(tx, before.id)
             target = None if into is None else into[1].node.id
             if name is not None:
@@ -133,7 +141,7 @@ class Tables:
             record = objects.present(tx, before.id)
         definition = msgspec.structs.replace(staged.result.definition, name=record.name)
         altered = msgspec.structs.replace(staged.result, definition=definition)
-        # Who sees all of the table before the change may see less of it now, such as a column that gets a hidden name.
+        # A caller who sees all of the table before the change may see less of it now, such as a column that gets a hidden name.
         # Another server knows it by its new name only.
         seen = self.lenses.of(self._now(permit) if adapter.outside else permit)
         return KeptTable(description.table(seen, altered), record.audit)
@@ -153,7 +161,8 @@ class Tables:
         # Asked before the system behind the catalog drops it, and again by the change itself.
         self.kernel.foresee(permit, ObjectGone(permit.node.id))
         staged = self.adapter(permit).drop_table(place_of(permit), purge=purge)
-        with self.kernel.change(permit) as tx, Abandoned(staged):
+        with Abandoned(staged) as until, self.kernel.change(permit) as tx:
+            until.decided_by = tx
             staged.commit(tx, permit.node.id)
             objects.drop(tx, permit.node.id)
         staged.finish()
@@ -165,10 +174,15 @@ class Tables:
             raise NotFound(f"column '{clip(column)}' does not exist", about=ObjectType.COLUMN)
         return found
 
-    def _check_properties(self, permit: Permit, properties: dict[str, str]) -> None:
-        check_read("table", properties)
-        if PROPERTY in properties:
-            check_providers(properties[PROPERTY], self.catalogs.of(permit).properties)
+    def _check_properties(self, permit: Permit, adapter: TableCatalog, properties: dict[str, str]) -> None:
+        check_read("hive table" if _may_be_hive(adapter) else "table", properties)
+        self.check_providers(permit, properties)
+
+    def check_providers(self, permit: Permit, properties: Mapping[str, object]) -> None:
+        """Refuse a way to give out credentials that is not built, whichever door names it."""
+        named = properties.get(PROPERTY)
+        if named is not None:
+            check_providers(str(named), self.catalogs.of(permit).properties)
 
     def adapter(self, permit: Permit) -> TableCatalog:
         """The catalog that holds the table or the schema of a permit, if it holds tables at all."""
@@ -190,18 +204,28 @@ class Tables:
         return adapter
 
 
+def _may_be_hive(adapter: TableCatalog) -> bool:
+    return keeps_tables(adapter) and adapter.hive
+
+
 class Abandoned:
-    """Takes a staged change back if its transaction fails before it is committed."""
+    """Takes a staged change back if the transaction around its commit fails, once that has let go of the store.
 
-    def __init__(self, staged: Staged[Any]) -> None:
+    INVARIANT: never what may have been committed: where the database failed while it committed, what was written stays.
+    """
+
+    def __init__(self, *staged: Staged[Any]) -> None:
         self.staged = staged
+        self.decided_by: Write | None = None
+        """The transaction that commits it."""
 
-    def __enter__(self) -> None:
-        return None
+    def __enter__(self) -> "Abandoned":
+        return self
 
     def __exit__(self, kind: type[BaseException] | None, error: object, trace: object) -> None:
-        if kind is not None:
-            self.staged.abandon()
+        if kind is not None and (self.decided_by is None or not self.decided_by.ending):
+            for staged in reversed(self.staged):
+                staged.abandon()
 
 
 def _segments(schema: ObjectRef) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from headgate.store import objects
 
 
 class KeptView(msgspec.Struct, frozen=True):
-    """A view as its document has it, with who made and changed it as Headgate knows."""
+    """A view as its document has it, with its makers as Headgate knows them."""
 
     name: str
     comment: str | None

@@ -1,22 +1,23 @@
 """Policies of Headgate's own: read, checked against the tables they are on, and written all together or not at all."""
 
 import datetime as dt
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final, Literal
+from difflib import get_close_matches
+from typing import Any, Final
 
 import msgspec
 
 from headgate.decide import Authority, Node, Op, allowed
+from headgate.decide.changes.widening import Side, probes
+from headgate.decide.lint import RULES
 from headgate.decide.operations import LOADS
-from headgate.decide.policies.clauses import Clause, known_tags, rules_of
-from headgate.decide.policies.lens import Lens, binding, decide, doubtful
-from headgate.decide.policies.people import person, request_of
+from headgate.decide.policies.clauses import known_tags, rules_of
+from headgate.decide.policies.people import person
 from headgate.decide.policies.rules import ready
-from headgate.decide.policies.shape import Shape
+from headgate.decide.policies.standing import doubts
 from headgate.language.bind import resolve
 from headgate.language.errors import LanguageError
-from headgate.language.masks.mask import ColumnMask
 from headgate.language.policies.content import Content, content_of, trusted
 from headgate.language.policies.content import read as read_content
 from headgate.language.policies.documents import load_all
@@ -24,9 +25,9 @@ from headgate.language.policies.export import part
 from headgate.language.policies.policy import Policy
 from headgate.model.changes import Change as Journaled
 from headgate.model.changes import LabelSet, ObjectPut, OwnerSet, PolicySet
-from headgate.model.errors import AlreadyExists, Forbidden, IllegalArgument, NotFound
+from headgate.model.errors import AlreadyExists, Forbidden, HeadgateError, IllegalArgument, NotFound
 from headgate.model.objects import ObjectRef, ObjectType, checked_name, clip
-from headgate.model.principals import Identity, PrincipalKind
+from headgate.model.principals import Identity
 from headgate.model.privileges import Privilege
 from headgate.model.records import ObjectRecord
 from headgate.steward.acts import act
@@ -35,40 +36,22 @@ from headgate.steward.kernel import Kernel
 from headgate.steward.metadata.shapes import Shapes, tables_below
 from headgate.steward.ownership import created
 from headgate.steward.permits import Permit
+from headgate.steward.policies.checks import (
+    check_people,
+    check_words,
+    problem_of,
+    seen_by_author,
+    unlifted,
+    unseen,
+    wrong_policy,
+)
+from headgate.steward.policies.edits import Comparison, Edit, PolicyFiles, Stored
 from headgate.steward.policies.mask_keys import take
 from headgate.store import Write, labels, objects
 from headgate.store import policies as kept
 from headgate.store.policies import OWN, Version
 
 _TYPES: Final = (ObjectType.METALAKE, ObjectType.CATALOG, ObjectType.SCHEMA, ObjectType.TABLE)
-
-
-class PolicyFiles(msgspec.Struct, frozen=True):
-    """Policy documents as somebody sent them; if they are the whole, policies that they do not hold go."""
-
-    files: tuple[tuple[str, str], ...]
-    whole: bool = False
-
-
-class Stored(msgspec.Struct, frozen=True):
-    """A policy as it is kept, with the name that its object has now; `on` is empty if the object is gone."""
-
-    id: int
-    policy: Policy
-    owner: int | None = None
-
-
-class Edit(msgspec.Struct, frozen=True):
-    """One policy that is created, changed or removed."""
-
-    kind: Literal["created", "changed", "removed"]
-    name: str
-    before: Stored | None
-    after: Policy | None
-
-    @property
-    def id(self) -> int | None:
-        return None if self.before is None else self.before.id
 
 
 class Authoring:
@@ -113,16 +96,30 @@ class Authoring:
         return policies
 
     def read_on(self, metalake: Node, policy: Policy) -> None:
-        """Refuse a policy that is for another metalake."""
+        """Refuse a policy that is for another metalake, or accepts what no rule finds."""
         if policy.on[:1] != (metalake.name,):
-            raise _wrong(
+            raise wrong_policy(
                 policy,
                 f"is on '{clip(written(policy.on))}', not in '{metalake.name}'",
                 "begin on: with the metalake",
             )
+        for rule, _ in policy.accept:
+            if rule not in RULES:
+                near = get_close_matches(rule, RULES, n=1)
+                raise wrong_policy(
+                    policy,
+                    f"accepts findings of '{clip(rule)}', which is no lint rule",
+                    f"did you mean {near[0]}?" if near else f"use one of {', '.join(sorted(RULES))}",
+                )
 
     def edits(
-        self, authority: Authority, metalake: Node, wanted: Iterable[Policy], *, whole: bool
+        self,
+        authority: Authority,
+        metalake: Node,
+        wanted: Iterable[Policy],
+        identity: Identity,
+        *,
+        whole: bool,
     ) -> list[Edit]:
         """What differs between the policies that are there and those that are wanted, by name."""
         present = self.stored(authority, metalake)
@@ -134,9 +131,43 @@ class Authoring:
                 found.append(Edit("created", name, None, policy))
             elif before.policy != policy:
                 found.append(Edit("changed", name, before, policy))
+            elif self._renews(authority, metalake, before, identity):
+                found.append(Edit("renewed", name, before, policy))
         if whole:
             found += [Edit("removed", name, one, None) for name, one in present.items() if name not in named]
         return sorted(found, key=lambda edit: edit.name)
+
+    def _renews(self, authority: Authority, metalake: Node, before: Stored, identity: Identity) -> bool:
+        """Whether a policy that is written again as it is comes to say it in words that fewer others doubt.
+
+        Only for somebody who may change it and sees what it uses; for everybody else it stays as it is.
+        """
+        policy, rule = before.policy, authority.policies[before.id]
+        if not policy.enabled or not policy.on or not (policy.rows or policy.mask):
+            return False
+        if not allowed(
+            authority, authority.caller(identity, metalake.id), Op.ALTER_POLICY, authority.objects[rule.id]
+        ):
+            return False
+        doubting = doubts(authority, rule)
+        if not doubting:
+            return False
+        try:
+            self._may_restrict(identity, authority, policy)
+        except HeadgateError:
+            return False
+        edit = Edit("renewed", policy.name, before, policy)
+        supposed = self.hypothetical(authority, metalake, [edit], identity)
+        if not doubts(supposed, supposed.policies[rule.id]) < doubting:
+            return False
+        who, now = person(supposed, supposed.caller(identity, metalake.id)), dt.datetime.now(dt.UTC)
+        for table in tables_below(supposed, self.target(supposed, policy)):
+            shape = self.shapes.of(supposed, table)
+            if shape is not None and probes(
+                Side(rules_of(supposed, table, shape), who), frozenset({rule.id}), now
+            ):
+                return False
+        return True
 
     def hypothetical(
         self, authority: Authority, metalake: Node, edits: Iterable[Edit], identity: Identity
@@ -159,7 +190,8 @@ class Authoring:
             before_it = authority.policies.get(id)
             others = set(() if before_it is None else before_it.authors) - {identity.user}
             authors = (*sorted(others), identity.user)
-            changes.append(PolicySet(id, document, edit.after.enabled, authors))
+            told = tuple(sorted(identity.groups)) if identity.groups_known else None
+            changes.append(PolicySet(id, document, edit.after.enabled, authors, told, authority.revision + 1))
             changes.append(LabelSet(id, self.target(authority, edit.after).id, 0, None, True))
         return authority.applied(changes, authority.revision)
 
@@ -184,13 +216,33 @@ class Authoring:
         for number, edit in enumerate(enabled, 1):
             if edit.after is None:
                 continue
-            _check_words(edit.after, known_tags(authority, metalake.id), attributes)
-            _check_people(authority, metalake, edit.after)
+            check_words(edit.after, known_tags(authority, metalake.id), attributes)
+            check_people(authority, metalake, edit.after)
             target = self.target(authority, edit.after)
+            for table in tables_below(supposed, target):
+                self._check_seen(authority, supposed, table, edit.id or -number, identity)
             if target.type is ObjectType.TABLE:
                 self._check_names(authority, target, edit.after, identity)
             for table in tables_below(supposed, target):
                 self._check_table(authority, supposed, table, edit.id or -number, edit.after, identity)
+
+    def _check_seen(
+        self, authority: Authority, supposed: Authority, table: Node, id: int, identity: Identity
+    ) -> None:
+        """Refuse masks and row filters on columns that their author does not see.
+
+        INVARIANT: asked before anything is bound, so that neither words nor refusals tell what type a hidden column has.
+        """
+        shape = self.shapes.of(supposed, table)
+        clauses = () if shape is None else rules_of(supposed, table, shape).clauses
+        mine = [clause for clause in clauses if clause.id == id]
+        if shape is None or not mine:
+            return
+        lens = seen_by_author(authority, identity, table, shape)
+        hidden = frozenset(shape.schema.by_id) if lens is None else lens.hidden
+        if hidden and any(clause.uses_any_of(hidden) for clause in mine):
+            seen = allowed(supposed, supposed.caller(identity, table.metalake), Op.LOAD_TABLE, table)
+            raise unseen(supposed, table, named=seen)
 
     def _check_names(self, authority: Authority, table: Node, policy: Policy, identity: Identity) -> None:
         """Refuse names that the table does not have, as far as its author sees its columns.
@@ -198,7 +250,7 @@ class Authoring:
         INVARIANT: only columns that its author sees are named to them; whom others deny the table is told of none.
         """
         shape = self.shapes.of(authority, table)
-        lens = None if shape is None else _of_author(authority, identity, table, shape)
+        lens = None if shape is None else seen_by_author(authority, identity, table, shape)
         if shape is None or lens is None:
             return
         seen = lens.shown(shape.schema)
@@ -207,7 +259,7 @@ class Authoring:
                 try:
                     resolve(path, seen, {})
                 except LanguageError as error:
-                    raise _wrong(policy, error.message, error.fix) from None
+                    raise wrong_policy(policy, error.message, error.fix) from None
 
     def _check_table(
         self,
@@ -226,11 +278,11 @@ class Authoring:
         for clause in clauses:
             problem = problem_of(clause) if clause.id == id else None
             if problem is not None and shape is not None:
-                lens = _of_author(authority, identity, table, shape) if known else None
+                lens = seen_by_author(authority, identity, table, shape) if known else None
                 if lens is None or not lens.whole:
                     # What is wrong may tell names and types of columns that its author does not see.
                     problem = "you see only a part of its columns, or none; ask somebody who sees all of them"
-                raise _wrong(policy, f"cannot be evaluated on {where}", problem)
+                raise wrong_policy(policy, f"cannot be evaluated on {where}", problem)
         for upper, lower in unlifted(clauses):
             if id in (upper.id, lower.id):
                 other = lower if upper.id == id else upper
@@ -246,17 +298,16 @@ class Authoring:
 
     # -- writing --------------------------------------------------------------------------------------------------
 
-    def apply(
+    def compared(
         self, identity: Identity, metalake: ObjectRef, files: PolicyFiles, *, at_least: int = 0
-    ) -> list[Edit]:
-        """Make the policies of a metalake those of the documents, all of it or nothing."""
+    ) -> Comparison:
+        """What documents say and would change, for somebody who may make policies of them and see those they are compared with."""
         authority = self.kernel.authority(at_least)
         top = self._top(identity, metalake, authority)
         wanted = self.read(top, files)
         self._may_compare(identity, authority, top, wanted, whole=files.whole)
-        edits = self.edits(authority, top, wanted, whole=files.whole)
-        self.write(identity, metalake, authority, edits)
-        return edits
+        edits = self.edits(authority, top, wanted, identity, whole=files.whole)
+        return Comparison(authority, top, wanted, edits)
 
     def _top(self, identity: Identity, metalake: ObjectRef, authority: Authority) -> Node:
         """The metalake, for somebody who may make policies in it or change one that is there.
@@ -288,9 +339,15 @@ class Authoring:
                 )
 
     def write(
-        self, identity: Identity, metalake: ObjectRef, authority: Authority, edits: Sequence[Edit]
+        self,
+        identity: Identity,
+        metalake: ObjectRef,
+        authority: Authority,
+        edits: Sequence[Edit],
+        *,
+        last: Callable[[], None] | None = None,
     ) -> None:
-        """Make edits, each under the permit it takes, in one transaction."""
+        """Make edits, each under the permit it takes, in one transaction; `last` may still refuse what is allowed."""
         if not edits:
             return
         permits = [self._permit(identity, metalake, authority, edit) for edit in edits]
@@ -300,7 +357,7 @@ class Authoring:
             if edit.after is not None:
                 self._may_restrict(identity, authority, edit.after)
         self.check(authority, top, edits, identity)
-        with self.kernel.change(*permits) as tx:
+        with self.kernel.change(*permits, last=last) as tx:
             now = self.kernel.authority()
             for edit, permit in zip(edits, permits, strict=True):
                 if edit.after is not None:
@@ -344,12 +401,13 @@ class Authoring:
             return
         target = self.target(authority, policy)
         body = {"policyType": OWN, "enabled": policy.enabled, "content": content_of(policy)}
+        told = permit.identity.groups if permit.identity.groups_known else None
         on = authority.ref(target).full_name
         if edit.before is None:
             checked_name(policy.name, "policy")
             record = created(tx, permit, ObjectType.POLICY, policy.name, comment=policy.comment, body=body)
             labels.put(tx, record.id, target.id, 0, None)
-            kept.say(tx, record, on, "create")
+            kept.say(tx, record, on, "create", told)
             return
         before = objects.present(tx, edit.before.id)
         objects.alter(tx, before, comment=policy.comment or "", body=body)
@@ -358,7 +416,8 @@ class Authoring:
             labels.take(tx, before.id, was.id, 0)
         if was is None or was.id != target.id:
             labels.put(tx, before.id, target.id, 0, None)
-        kept.say(tx, objects.present(tx, before.id), on, "change")
+        action = kept.RENEWED if edit.kind == "renewed" else "change"
+        kept.say(tx, objects.present(tx, before.id), on, action, told)
 
     # -- one at a time --------------------------------------------------------------------------------------------
 
@@ -385,8 +444,12 @@ class Authoring:
         top = permit.authority.objects[permit.node.metalake]
         self.read_on(top, after)
         metalake = ObjectRef(permit.ref.metalake, ObjectType.METALAKE)
-        if replace(after, name=record.name) != before.policy:
-            edit = Edit("changed", record.name, before, replace(after, name=record.name))
+        said = replace(after, name=record.name)
+        if said != before.policy:
+            edit = Edit("changed", record.name, before, said)
+            self.write(permit.identity, metalake, permit.authority, [edit])
+        elif content is not None and self._renews(permit.authority, top, before, permit.identity):
+            edit = Edit("renewed", record.name, before, said)
             self.write(permit.identity, metalake, permit.authority, [edit])
         if after.name != record.name:
             with self.kernel.change(permit) as tx:
@@ -445,17 +508,6 @@ class Authoring:
         objects.drop(tx, record.id)
 
 
-def _of_author(authority: Authority, identity: Identity, table: Node, shape: Shape) -> Lens | None:
-    """What the author of a policy sees of a table, but for the policies that they may change themselves."""
-    caller = authority.caller(identity, table.metalake)
-    rules, who, now = rules_of(authority, table, shape), person(authority, caller), dt.datetime.now(dt.UTC)
-    bits = binding(rules, who, identity.purpose, now)
-    for number, clause in enumerate(rules.clauses):
-        if allowed(authority, caller, Op.ALTER_POLICY, authority.objects[clause.id]):
-            bits &= ~(1 << number)
-    return decide(rules, bits, request_of(who, identity, now), doubtful(rules, who)).lens
-
-
 def on_of(authority: Authority, policy: int) -> Node | None:
     """The object that a policy is on, or None if that is gone."""
     places = authority.kept("places", lambda: _places(authority))
@@ -487,42 +539,6 @@ def written(on: tuple[str, ...]) -> str:
     return ".".join(part(name) for name in on)
 
 
-def unlifted(clauses: Sequence[Clause]) -> Iterator[tuple[Clause, Clause]]:
-    """Pairs of policies whose masks meet on a column for somebody, of which the first may not overrule the second."""
-    masks = [(clause, found) for clause in clauses if (found := _masks(clause))]
-    for upper, above in masks:
-        for lower, below in masks:
-            if upper.parsed.policy.priority <= lower.parsed.policy.priority or _apart(upper, lower):
-                continue
-            meet = any(a.text != b.text and a.column.field_id in b.column.ids for a in above for b in below)
-            if meet and not upper.standing.lifts(lower.standing):
-                yield upper, lower
-
-
-def _masks(clause: Clause) -> tuple[ColumnMask, ...]:
-    every = tuple((alias, tuple(id for id, _ in columns)) for alias, columns in clause.aliases)
-    return () if clause.problem is not None else clause.bound(every).masks
-
-
-def _apart(one: Clause, other: Clause) -> bool:
-    """Whether two policies can never bind the same person: by name, or because the one is excepted from the other."""
-    to, others = one.parsed.to, other.parsed.to
-    for mine, theirs in ((to, other.parsed.except_), (others, one.parsed.except_)):
-        within = mine.users <= theirs.users and mine.groups <= theirs.groups and not mine.roles
-        if within and not mine.everyone and (mine.users or mine.groups):
-            return True
-    named = to.everyone or others.everyone or to.groups or others.groups or to.roles or others.roles
-    return not named and to.users.isdisjoint(others.users)
-
-
-def problem_of(clause: Clause) -> str | None:
-    """Why a clause cannot be evaluated on its table, whoever asks."""
-    if clause.problem is not None:
-        return clause.problem
-    every = tuple((alias, tuple(id for id, _ in columns)) for alias, columns in clause.aliases)
-    return clause.bound(every).problem
-
-
 def _named(record: ObjectRecord, on: tuple[str, ...]) -> Policy:
     content: Content = record.body["content"]
     policy = trusted(content, record.name, on)
@@ -534,42 +550,6 @@ def _enabled(policy: Policy) -> Policy:
 
 
 def _no_target(policy: Policy) -> IllegalArgument:
-    return _wrong(
+    return wrong_policy(
         policy, f"is on {'.'.join(policy.on)}, which does not exist", "name an object that is there"
     )
-
-
-def _check_words(policy: Policy, tags: frozenset[str], attributes: set[str]) -> None:
-    """Refuse tags that are not defined and attributes that nobody has."""
-    for fact in sorted(ready(policy).facts, key=lambda fact: (fact.kind, fact.key)):
-        if fact.kind == "tag" and fact.key not in tags:
-            raise _wrong(
-                policy, f"asks for tag '{clip(fact.key)}', which does not exist", "create the tag first"
-            )
-        if fact.kind == "attribute" and fact.key not in attributes:
-            raise _wrong(
-                policy, f"asks for principal.{clip(fact.key)}, which nobody has", "set it for a user first"
-            )
-
-
-def _check_people(authority: Authority, metalake: Node, policy: Policy) -> None:
-    """Refuse users, groups and roles that the metalake does not have: nobody could say whom the policy is for."""
-    read = ready(policy)
-    members = frozenset(fact.key for fact in read.facts if fact.kind == "member")
-    for kind, names in (
-        (PrincipalKind.USER, read.to.users | read.except_.users),
-        (PrincipalKind.GROUP, read.to.groups | read.except_.groups | members),
-    ):
-        for name in sorted(names):
-            if authority.member(metalake.id, kind, name) is None:
-                raise _wrong(
-                    policy, f"names {kind} '{clip(name)}', which does not exist", f"add the {kind} first"
-                )
-    for name in sorted(read.to.roles | read.except_.roles):
-        if authority.child(metalake.id, ObjectType.ROLE, name) is None:
-            raise _wrong(policy, f"names role '{clip(name)}', which does not exist", "create the role first")
-
-
-def _wrong(policy: Policy, what: str, next: str) -> IllegalArgument:
-    where = f"{policy.file}:{policy.at.line}: " if policy.file else ""
-    return IllegalArgument(f"{where}policy '{clip(policy.name)}' {what}", hint=next)

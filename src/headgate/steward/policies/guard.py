@@ -18,6 +18,7 @@ from headgate.model.objects import ObjectType, clip
 from headgate.model.principals import Identity
 from headgate.steward.findings import Widens
 from headgate.steward.metadata.shapes import Shapes, tables_below
+from headgate.steward.policies.checks import unseen
 from headgate.steward.policies.touched import Touched
 
 
@@ -35,7 +36,7 @@ class Guard:
         their own once for each schema, and columns are read only of tables whose policies, tags or answers become
         others for this actor, and only if the actor may not change all policies that bind them there.
         """
-        if not before.policies or all(isinstance(each, c.RoleGrants) for each in changes):
+        if not before.policies or all(isinstance(each, c.SHOWS_NO_MORE) for each in changes):
             return
         touched = Touched(before, before.applied(changes, before.revision), identity, changes)
         for metalake in sorted(touched.metalakes()):
@@ -100,13 +101,7 @@ class Guard:
                 rules = rules_of(touched.after, table, shape)
                 if any(probes(Side(rules, who), written, now) for who in people):
                     seen = allowed(touched.after, caller, Op.LOAD_TABLE, table)
-                    name = f"table '{clip(touched.after.ref(table).full_name)}'"
-                    raise Widens(
-                        f"the policy uses a column of {name if seen else 'a table below what it is on'} "
-                        "that you do not see as it is",
-                        hint="use only columns that no policy hides from you or masks",
-                        about=ObjectType.POLICY,
-                    )
+                    raise unseen(touched.after, table, named=seen)
 
 
 def _check_named(touched: Touched, metalake: int) -> None:
@@ -115,18 +110,20 @@ def _check_named(touched: Touched, metalake: int) -> None:
     for each in touched.changes:
         match each:
             case c.GroupMember(group, _, _):
-                what = "group"
-                found = [named.groups.get(name) for name in touched.groups_above(group)]
+                found = {"this group": [named.groups.get(name) for name in touched.groups_above(group)]}
+                # Who is in a group holds its roles.
+                found["a role of this group"] = [named.roles.get(name) for name in touched.roles_above(group)]
             case c.RoleHeld(role, _, _):
                 node = touched.before.objects.get(role) or touched.after.objects.get(role)
-                what = "role"
-                found = [] if node is None or node.metalake != metalake else [named.roles.get(node.name)]
+                here = node is not None and node.metalake == metalake
+                found = {"this role": [named.roles.get(node.name)] if node is not None and here else []}
             case _:
                 continue
-        for policy in sorted({id for ids in found if ids is not None for id in ids}):
+        policies = {id: what for what, every in found.items() for ids in every if ids for id in ids}
+        for policy, what in sorted(policies.items()):
             if policy in touched.after.policies and not touched.may_change(policy):
                 raise Widens(
-                    f"{named_policy(touched.before, touched.identity, policy)} names this {what}, and you may not "
+                    f"{named_policy(touched.before, touched.identity, policy)} names {what}, and you may not "
                     "change that policy",
                     hint="ask its owner, or the owner of the metalake",
                     about=ObjectType.POLICY,
@@ -192,11 +189,11 @@ def named_policy(authority: Authority, identity: Identity, policy: int) -> str:
 def _widens(touched: Touched, table: Node, more: More, shape: Shape | None) -> Widens:
     """The refusal: what would be seen, in words that tell nothing but what is seen already."""
     if not allowed(touched.before, touched.caller(touched.before, table.metalake), Op.LOAD_TABLE, table):
-        told = "more of a table that you may not load"
+        gain = "more of a table that you may not load"
     else:
-        told = f"more of table '{clip(touched.before.ref(table).full_name)}'{_details(more, shape)}"
+        gain = f"more of table '{clip(touched.before.ref(table).full_name)}'{_details(more, shape)}"
     return Widens(
-        f"User '{clip(touched.identity.user)}' would see {told}",
+        f"User '{clip(touched.identity.user)}' would see {gain}",
         hint="ask somebody who may change the policies that keep this from you",
         about=ObjectType.TABLE,
     )
@@ -220,10 +217,10 @@ def _details(more: More, shape: Shape | None) -> str:
     if shape is None:
         return ", whose columns cannot be read now"
     names = ", ".join(shown(shape.path(id)) for id in more.unmasked)
-    told = [
+    effects = [
         f"{names} unmasked or masked otherwise" if names else "",
         "columns that are hidden now" if more.unhidden else "",
         "rows that are kept away now" if more.rows else "",
         "it cannot be read at all now" if more.table else "",
     ]
-    return ": " + clip("; ".join(part for part in told if part), 500)
+    return ": " + clip("; ".join(part for part in effects if part), 500)

@@ -5,16 +5,22 @@ told to everybody, and nothing of what it hides.
 """
 
 import datetime as dt
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import msgspec
 from msgspec.structs import replace
 
 from headgate.decide import Authority, Node, Op
-from headgate.decide.changes.foresight import ComparedCircumstances, Effect, effects
+from headgate.decide.changes.effects import (
+    ComparedCircumstances,
+    Effect,
+    WiderView,
+    effects,
+    widened,
+)
 from headgate.decide.lint import LintFinding, Survey, lint
 from headgate.decide.policies.people import person
-from headgate.decide.policies.reasons import LensExplanation, View, explain_lens
+from headgate.decide.policies.reasons import LensExplanation, LensSummary, explain_lens
 from headgate.decide.policies.shape import Shape
 from headgate.language.ast import TRUE
 from headgate.language.policies.export import dump
@@ -26,7 +32,8 @@ from headgate.steward.findings import Refused, as_known, examine
 from headgate.steward.kernel import Kernel
 from headgate.steward.metadata.shapes import Shapes, tables_below
 from headgate.steward.permits import Permit, nothing_here
-from headgate.steward.policies.authoring import Authoring, Edit, PolicyFiles, on_of
+from headgate.steward.policies.authoring import Authoring, on_of
+from headgate.steward.policies.edits import Edit, PolicyFiles
 from headgate.steward.reads.lenses import decide
 from headgate.store import keys
 
@@ -44,7 +51,7 @@ class LensQuestion(msgspec.Struct, frozen=True):
     at: dt.datetime | None = None
 
 
-class Told(msgspec.Struct, frozen=True):
+class ReadExplanation(msgspec.Struct, frozen=True):
     """The view and its reasons, and whether the table may be read at all."""
 
     may_load: bool
@@ -59,6 +66,8 @@ class PolicyPlan(msgspec.Struct, frozen=True):
     effects: tuple[Effect, ...]
     tables: int
     """How many tables were looked at."""
+    wider: tuple[WiderView, ...] = ()
+    """Who would see more of which tables."""
     unread: tuple[str, ...] = ()
     """Tables whose columns could not be told, so that nothing is foretold of them; they cannot be read either."""
 
@@ -71,10 +80,10 @@ class Inspection:
 
     def explain(
         self, identity: Identity, asked: LensQuestion, files: PolicyFiles | None = None, *, at_least: int = 0
-    ) -> Told:
+    ) -> ReadExplanation:
         """What someone sees of a table and why; under policies that are not applied yet, if files are given.
 
-        Who asks about themselves, supposing nothing but a purpose, needs no right, and hears what they see only.
+        Callers who ask about themselves, and suppose nothing but a purpose, need no right. They hear only what they see.
         """
         own = LensQuestion(asked.table, identity.user, purpose=asked.purpose)
         if files is None and asked == own and not self._may_ask(identity, asked.table, at_least):
@@ -100,13 +109,13 @@ class Inspection:
         if explained.lens is not None:
             name = keys.lens_name(self.kernel.store, table.id, explained.lens.id)
             explained = replace(explained, lens=replace(explained.lens, id=name))
-        return Told(finding.allowed, finding.explanation().summary, explained)
+        return ReadExplanation(finding.allowed, finding.explanation().summary, explained)
 
     def _may_ask(self, identity: Identity, table: ObjectRef, at_least: int) -> bool:
         metalake = ObjectRef(table.metalake, ObjectType.METALAKE)
         return examine(self.kernel.authority(at_least), identity, Op.ASK, metalake).allowed
 
-    def _own(self, identity: Identity, ref: ObjectRef) -> Told:
+    def _own(self, identity: Identity, ref: ObjectRef) -> ReadExplanation:
         """One's own view of a table.
 
         INVARIANT: no hidden column, no condition on rows and no policy is told: they speak of what is hidden.
@@ -127,7 +136,7 @@ class Inspection:
                 {} if shape is None else {".".join(shape.path(id)): "masked" for id in sorted(lens.masked)}
             )
             name = keys.lens_name(self.kernel.store, permit.node.id, lens.id)
-            seen = View(name, lens.whole, None if lens.rows == TRUE else "you may see them", masked)
+            seen = LensSummary(name, lens.whole, None if lens.rows == TRUE else "you may see them", masked)
         explained = LensExplanation(
             who.user,
             ref.full_name,
@@ -140,24 +149,46 @@ class Inspection:
             groups_known=who.groups_known,
         )
         finding = self.kernel.finding(permit.authority, identity, Op.LOAD_TABLE, ref)
-        return Told(True, finding.explanation().summary, explained)
+        return ReadExplanation(True, finding.explanation().summary, explained)
 
     @act(Op.ASK)
     def plan(self, permit: Permit, files: PolicyFiles, circumstances: ComparedCircumstances) -> PolicyPlan:
         """Which policies would be created, changed and removed, and whose lens on which table becomes another."""
         supposed, edits = self._supposed(permit, files)
         self.authoring.check(permit.authority, permit.node, edits, permit.identity)
+        tables, unread = self._concerned(permit.authority, edits)
+        found = effects(permit.authority, supposed, permit.node, tables, circumstances)
+        more = widened(permit.authority, supposed, permit.node, tables, circumstances)
+        return PolicyPlan(tuple(edits), tuple(found), len(tables), tuple(more), unread)
+
+    def widened(
+        self,
+        identity: Identity,
+        authority: Authority,
+        metalake: Node,
+        edits: Sequence[Edit],
+        circumstances: ComparedCircumstances,
+    ) -> tuple[list[WiderView], tuple[str, ...]]:
+        """Who would see more of which tables, and the tables of which that cannot be told."""
+        supposed = self.authoring.hypothetical(authority, metalake, edits, identity)
+        tables, unread = self._concerned(authority, edits)
+        return widened(authority, supposed, metalake, tables, circumstances), unread
+
+    def _concerned(
+        self, authority: Authority, edits: Sequence[Edit]
+    ) -> tuple[list[tuple[Node, Shape]], tuple[str, ...]]:
+        """The tables below what edited policies are or were on, and those of them whose columns cannot be told."""
         concerned: dict[int, Node] = {}
         for edit in edits:
-            targets = [] if edit.after is None else [self.authoring.target(permit.authority, edit.after)]
-            before = None if edit.id is None else on_of(permit.authority, edit.id)
+            targets = [] if edit.after is None else [self.authoring.target(authority, edit.after)]
+            before = None if edit.id is None else on_of(authority, edit.id)
             for target in (*targets, *([] if before is None else [before])):
-                concerned.update((table.id, table) for table in tables_below(permit.authority, target))
-        tables = self._shaped(permit.authority, concerned)
-        found = effects(permit.authority, supposed, permit.node, tables, circumstances)
-        told = {table.id for table, _ in tables}
-        unread = [permit.authority.ref(t).full_name for id, t in sorted(concerned.items()) if id not in told]
-        return PolicyPlan(tuple(edits), tuple(found), len(tables), tuple(unread))
+                concerned.update((table.id, table) for table in tables_below(authority, target))
+        tables = self._shaped(authority, concerned)
+        looked_at = {table.id for table, _ in tables}
+        return tables, tuple(
+            authority.ref(t).full_name for id, t in sorted(concerned.items()) if id not in looked_at
+        )
 
     @act(Op.ASK)
     def lint(
@@ -176,7 +207,9 @@ class Inspection:
 
     def _supposed(self, permit: Permit, files: PolicyFiles) -> tuple[Authority, list[Edit]]:
         wanted = self.authoring.read(permit.node, files)
-        edits = self.authoring.edits(permit.authority, permit.node, wanted, whole=files.whole)
+        edits = self.authoring.edits(
+            permit.authority, permit.node, wanted, permit.identity, whole=files.whole
+        )
         supposed = self.authoring.hypothetical(permit.authority, permit.node, edits, permit.identity)
         return supposed, edits
 

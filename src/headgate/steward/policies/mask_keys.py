@@ -1,14 +1,14 @@
-"""Keys of masks: who may name one, and whose tables share its tokens."""
+"""Keys of masks: who may name one, and which tables share its tokens."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from headgate.decide import Authority, Op
-from headgate.decide.policies.mask_keys import naming
-from headgate.model.errors import Forbidden, IllegalArgument, NotFound
-from headgate.model.objects import ObjectType, clip
-from headgate.model.principals import Identity, PrincipalKind
+from headgate.decide import Authority, Node, Op
+from headgate.decide.policies.mask_keys import fills, naming
+from headgate.model.errors import Forbidden, NotFound
+from headgate.model.objects import ObjectRef, ObjectType, clip
+from headgate.model.principals import Identity, PrincipalKind, PrincipalRef
 from headgate.steward.acts import act
 from headgate.steward.findings import examine
 from headgate.steward.kernel import Kernel
@@ -17,11 +17,19 @@ from headgate.store import Write, mask_keys
 
 
 class MaskKey(msgspec.Struct, frozen=True):
-    """A key, the policies that name it, oldest first, and the owners whose tables share its tokens."""
+    """A key, the policies that name it, oldest first, and the tables that share its tokens."""
 
     name: str
     policies: tuple[str, ...]
     joined: tuple[str, ...]
+    """Only those that the caller may see."""
+
+
+class JoinedKey(MaskKey, frozen=True):
+    """A key that was just joined or left, and who is shown none of its tokens in the tables that share it now."""
+
+    shut_out: tuple[str, ...] = ()
+    """The users, of those whom the caller may see, who may write one of the tables or ever wrote one."""
 
 
 class MaskKeys:
@@ -38,25 +46,30 @@ class MaskKeys:
         for name, policies in sorted(naming(authority, metalake).items()):
             refs = [authority.ref(authority.objects[id]) for id in policies]
             if all(examine(authority, permit.identity, Op.LOAD_POLICY, ref).allowed for ref in refs):
-                with self.kernel.store.read() as read:
-                    owners = mask_keys.joined(read, metalake, name)
-                joined = (_named(authority, owner) for owner in owners)
-                found.append(MaskKey(name, tuple(ref.name for ref in refs), tuple(sorted(joined))))
+                joined = (authority.ref(node) for node in _tables(authority, metalake, name))
+                shown = sorted(ref.full_name for ref in joined if _loads(authority, permit.identity, ref))
+                found.append(MaskKey(name, tuple(ref.name for ref in refs), tuple(shown)))
         return found
 
     @act(Op.LIST_POLICIES)
-    def join(self, permit: Permit, name: str, owners: Iterable[str], *, leave: bool = False) -> MaskKey:
-        """Let the tables of these owners share the tokens of a key, or not any more."""
+    def join(self, permit: Permit, name: str, tables: Iterable[str], *, leave: bool = False) -> JoinedKey:
+        """Let these tables share the tokens of a key, or not any more."""
         permits = self._permits(permit, name)
-        ids = {owner: _owner(permit.authority, permit.node.id, owner) for owner in owners}
-        told = {"key": name, ("left" if leave else "joined"): sorted(ids)}
-        with self.kernel.change(*permits, telling=lambda _permit: dict(told)) as tx:
-            for id in ids.values():
+        parsed = [ObjectRef.parse(permit.ref.metalake, ObjectType.TABLE, table) for table in tables]
+        loads = [self.kernel.permit(permit.identity, Op.LOAD_TABLE, ref) for ref in parsed]
+        details = {"key": name, ("left" if leave else "joined"): sorted(ref.full_name for ref in parsed)}
+        with self.kernel.change(
+            *permits, *loads, telling=lambda asked: dict(details) if asked.op is Op.ALTER_POLICY else {}
+        ) as tx:
+            for table in loads:
                 if leave:
-                    mask_keys.leave(tx, permit.node.id, name, id)
+                    mask_keys.leave(tx, permit.node.id, name, table.node.id)
                 else:
-                    mask_keys.join(tx, permit.node.id, name, id)
-        return next(key for key in self.listed(permit) if key.name == name)
+                    mask_keys.join(tx, permit.node.id, name, table.node.id)
+        authority = self.kernel.authority()
+        again = self.kernel.permit(permit.identity, permit.op, permit.ref, at=authority)
+        found = next(key for key in self.listed(again) if key.name == name)
+        return JoinedKey(**msgspec.structs.asdict(found), shut_out=tuple(_shut_out(again, name)))
 
     def _permits(self, permit: Permit, name: str) -> list[Permit]:
         policies = naming(permit.authority, permit.node.id).get(name, ())
@@ -98,19 +111,23 @@ def take(
             mask_keys.forget(tx, metalake, key)
 
 
-def _owner(authority: Authority, metalake: int, text: str) -> int:
-    """A user or group by ``user:NAME`` or ``group:NAME``; without a kind it is a user."""
-    kind, colon, name = text.partition(":")
-    if not colon:
-        kind, name = "user", text
-    if kind not in ("user", "group"):
-        raise IllegalArgument(f"'{clip(text)}' names no owner", hint="write user:NAME or group:NAME")
-    found = authority.member(metalake, PrincipalKind(kind), name)
-    if found is None:
-        raise NotFound(f"{kind} '{clip(name)}' does not exist", about=ObjectType.METALAKE)
-    return found.id
+def _tables(authority: Authority, metalake: int, key: str) -> list[Node]:
+    pool = authority.key_pools.get((metalake, key))
+    return [] if pool is None else [authority.objects[id] for id in sorted(pool.tables)]
 
 
-def _named(authority: Authority, owner: int) -> str:
-    member = authority.members.get(owner)
-    return f"user {owner} (gone)" if member is None else f"{member.kind.value}:{member.name}"
+def _loads(authority: Authority, identity: Identity, ref: ObjectRef) -> bool:
+    return examine(authority, identity, Op.LOAD_TABLE, ref).allowed
+
+
+def _shut_out(permit: Permit, key: str) -> Iterator[str]:
+    """Who is shown no tokens of the tables that share a key, of the users whom the permit's caller may see."""
+    authority, metalake = permit.authority, permit.node.id
+    tables = _tables(authority, metalake, key)
+    members = (member for member in authority.members.values() if member.metalake == metalake)
+    for name in sorted(member.name for member in members if member.kind is PrincipalKind.USER):
+        about = PrincipalRef(PrincipalKind.USER, name)
+        if not tables or not examine(authority, permit.identity, Op.GET_USER, permit.ref, about).allowed:
+            continue
+        if fills(authority, authority.caller(Identity(name), metalake), tables[0], key):
+            yield name

@@ -18,7 +18,7 @@ from headgate.steward.updates import Updates
 
 
 class Tags(Labels):
-    """Without this, who may make tags could put an empty one in the place of one that policies find columns by."""
+    """Without this, somebody who may make tags could put an empty one in the place of one that policies find columns by."""
 
     def __init__(self, kernel: Kernel, columns: Columns) -> None:
         super().__init__(kernel, ObjectType.TAG, Op.LIST_TAGS, columns)

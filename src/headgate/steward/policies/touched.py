@@ -45,14 +45,18 @@ class Touched:
 
     def _metalake(self, change: c.Change) -> int | None:
         match change:
-            case c.PrincipalPut(metalake=metalake) | c.UserRemoved(metalake=metalake):
+            case (
+                c.PrincipalPut(metalake=metalake)
+                | c.UserRemoved(metalake=metalake)
+                | c.KeyTable(metalake=metalake)
+            ):
                 return metalake
             case c.PrincipalGone(id) | c.GroupMember(group=id):
                 member = self.before.members.get(id) or self.after.members.get(id)
                 return None if member is None else member.metalake
             case c.RoleHeld(role=id) | c.RoleGrants(role=id):
                 pass
-            case c.OwnerSet(object=id) | c.LabelSet(object=id):
+            case c.OwnerSet(object=id) | c.LabelSet(object=id) | c.TableWritten(table=id):
                 pass
             case c.ObjectPut(id=id) | c.ObjectGone(id=id) | c.PolicySet(id=id):
                 pass
@@ -67,7 +71,7 @@ class Touched:
     def people(self, metalake: int) -> list[tuple[Person, Person]]:
         """The actor as policies see them, before and after; with all roles active, and with none where that differs.
 
-        INVARIANT: whose token does not tell the groups is judged in every group they may be in as well: what is not
+        INVARIANT: a caller whose token does not tell the groups is judged in every group they may be in as well: what is not
         known denies now, and would hide what they see with a token that tells.
         """
         choices = [ActiveRoles()]
@@ -123,6 +127,15 @@ class Touched:
                 )
         return frozenset(found)
 
+    def roles_above(self, group: int) -> frozenset[str]:
+        """The names of the roles that a group and all groups that it is in hold, before or after."""
+        found: set[str] = set()
+        for side in (self.before, self.after):
+            member = side.members.get(group)
+            above = () if member is None else side.principals_of(member, ())
+            found.update(side.objects[role].name for id in above for role in side.held.get(id) or ())
+        return frozenset(found)
+
     # -- the tables -----------------------------------------------------------------------------------------------
 
     def tables(self, metalake: int) -> Iterator[int]:
@@ -151,7 +164,7 @@ class Touched:
     def _scopes(self, change: c.Change, metalake: int) -> Iterable[int]:
         """The objects below which a change may change the actor's lens. A kind that is not known here reaches all."""
         match change:
-            case c.RoleGrants() | c.UserRemoved():
+            case c.RoleGrants() | c.UserRemoved() | c.TableWritten() | c.KeyTable():
                 return ()
             case c.OwnerSet(object=id):
                 return self._places(id) if id != metalake else (EVERYTHING,)

@@ -49,9 +49,9 @@ class Lenses:
         """
         return self._shaped(permit, self.shapes.of(permit.authority, permit.node, location))
 
-    def over(self, permit: Permit, document: Document) -> ShapedLens:
-        """As `of`, for the document of the table that is at hand."""
-        return self._shaped(permit, self.shapes.read(document))
+    def over(self, permit: Permit, document: Document | None) -> ShapedLens:
+        """As `of`, for the document of the table that is at hand; None if its columns cannot be told."""
+        return self._shaped(permit, None if document is None else self.shapes.read(document))
 
     def partly(self, authority: Authority, caller: Caller, node: Node) -> Node | None:
         """A table, this one or one below, that the caller sees only a part of or not at all; None if there is none.

@@ -11,6 +11,7 @@ import structlog
 from headgate.catalogs.iceberg.storage import MissingDocument
 from headgate.catalogs.interface import Document, IcebergCatalog, holds_documents
 from headgate.decide import Authority, Node
+from headgate.decide.policies import mask_keys
 from headgate.decide.policies.clauses import any_on_the_way
 from headgate.language.errors import LoweringError
 from headgate.language.masks.python import Secrets
@@ -27,7 +28,7 @@ from headgate.steward.reads.lenses import Lenses, ShapedLens, decide, veil_of
 from headgate.steward.reads.modes import ORIGINALS, STATISTICS
 from headgate.steward.reads.restrictions import restrict
 from headgate.steward.reads.table_read import GovernedRead, TableRead
-from headgate.store import Store, keys, mask_keys
+from headgate.store import Store, keys
 
 _MOST: Final = 2_000
 
@@ -59,7 +60,7 @@ class TableReads:
         shaped = self.lenses.over(permit, document)
         if shaped.lens.whole:
             return TableRead(permit.node.id, document, adapter)
-        read = self._governed(permit.node, shaped, document, adapter)
+        read = self._governed(permit.authority, permit.node, shaped, document, adapter)
         how = self.enforcement.checked(permit)
         if not how.trusted:
             return read
@@ -85,15 +86,25 @@ class TableReads:
         verdict = decide(authority, caller, table, shape, dt.datetime.now(dt.UTC))
         if shape is None or verdict.lens is None or verdict.lens.whole:
             return None
-        return self._governed(table, ShapedLens(verdict.lens, shape), document, adapter)
+        return self._governed(authority, table, ShapedLens(verdict.lens, shape), document, adapter)
 
     # -- inside -------------------------------------------------------------------------------------------------
 
     def _governed(
-        self, table: Node, shaped: ShapedLens, document: Document, adapter: IcebergCatalog
+        self,
+        authority: Authority,
+        table: Node,
+        shaped: ShapedLens,
+        document: Document,
+        adapter: IcebergCatalog,
     ) -> GovernedRead:
-        """The read of a restricted lens over a document, or a refusal if it cannot be enforced."""
-        pools = self._pools(table, shaped)
+        """The read of a restricted lens over a document, or a refusal if it cannot be enforced.
+
+        INVARIANT: which tables share tokens is asked of the authority that the lens was decided by. One that was joined
+        since may have been written by the reader.
+        """
+        named = {mask.key for mask in shaped.lens.masks if mask.key is not None}
+        pools = mask_keys.pools(authority, table, named)
         key = (table.id, shaped.lens.id, shaped.shape.key, *pools.items())
         kept = self._rendered.get(key)
         if kept is None:
@@ -125,14 +136,6 @@ class TableReads:
                 hint="ask who writes its policies; the server's log says what is in the way",
                 about=ObjectType.TABLE,
             ) from None
-
-    def _pools(self, table: Node, shaped: ShapedLens) -> dict[str, str]:
-        """Whose tables give the same tokens as this one, for each key of the lens: its owner's, or those of all who joined."""
-        named = {str(mask.args[0]) for mask in shaped.lens.masks if mask.kind.keyed_by == "key"}
-        if not named:
-            return {}
-        with self.store.read() as read:
-            return mask_keys.pools(read, table.metalake, table.id, table.owner, named)
 
     def _secrets(self, table: Node, shaped: ShapedLens, pools: dict[str, str]) -> Secrets:
         """The secrets of a lens: made by the server, kept in its store, never told."""

@@ -37,7 +37,7 @@ class TableRead:
 
     @property
     def copy_id(self) -> str | None:
-        """Names the copies that the caller is given; None for who is given the table itself."""
+        """Names the copies that the caller is given; None for a caller who is given the table itself."""
         return None
 
     @property
@@ -65,7 +65,7 @@ class TableRead:
 
     @property
     def through_copies(self) -> "GovernedRead | None":
-        """This read, if its caller is given governed copies; None for who is given the table's own files."""
+        """This read, if its caller is given governed copies; None for a caller who is given the table's own files."""
         return None
 
     def audited(self) -> dict[str, object]:
@@ -83,7 +83,7 @@ class GovernedRead(TableRead):
     lens_veil: Veil
     rendered: RenderedLens
     delegated: Delegated | None = None
-    """What a trusted engine enforces by itself; None for everybody else, who is given copies."""
+    """What a trusted engine enforces by itself; None for everybody else: they are given copies."""
 
     @cached_property
     def copy_id(self) -> str:

@@ -33,7 +33,8 @@ from headgate.vending import (
 )
 
 NOTHING: Final = Scope()
-_MOST_TOLD: Final = 50
+_MOST_AUDITED: Final = 50
+_ONLY_READ: Final = frozenset({"GET", "HEAD"})
 
 
 class Access(msgspec.Struct, frozen=True):
@@ -133,6 +134,8 @@ class Vending:
         scope = self._scope(permit, read)
         if not scope:
             raise _nothing(permit)
+        if scope.write and request.method not in _ONLY_READ:
+            self.kernel.wrote(permit)
         # Files that are many fit no policy: they are checked one by one, and the session holds for the table.
         own = read.adapter.given_folders(read.document) if scope.files else ()
         session = Scope(folders=(*scope.folders, *own), write=scope.write)
@@ -141,14 +144,14 @@ class Vending:
             permit,
             signed=request.method,
             files=len(signed.places),
-            places=[clip(place, 500) for place in signed.places[:_MOST_TOLD]],
+            places=[clip(place, 500) for place in signed.places[:_MOST_AUDITED]],
         )
         return signed
 
     def _scope(self, permit: Permit, read: TableRead) -> Scope:
         """What the caller may touch of a table's files.
 
-        INVARIANT: the only place that says so, and nothing for who may not read.
+        INVARIANT: the only place that says so. A caller who may not read gets nothing.
         """
         if not _may(permit, Op.READ_TABLE):
             return NOTHING
@@ -186,6 +189,8 @@ class Vending:
         """Credentials or signatures for a scope; `of` tells the audit what the scope of a plan's credentials is."""
         if not scope or not all(map(self.openings.holds, scope.places)):
             return OWN
+        if scope.write:
+            self.kernel.wrote(permit)
         signs = "remote-signing" in asked and vendor.signs
         if "vended-credentials" in asked and vendor.vends:
             try:
@@ -200,7 +205,7 @@ class Vending:
                     permit,
                     step=None if of is None else str(PlanStep.ACCESS),
                     scope=of,
-                    vended=[clip(place, 1500) for place in places[:_MOST_TOLD]],
+                    vended=[clip(place, 1500) for place in places[:_MOST_AUDITED]],
                     keys=sorted({each.print for each in credentials}),
                     files=len(scope.files) or None,
                     writes=True if scope.write else None,

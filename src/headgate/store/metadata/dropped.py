@@ -1,6 +1,6 @@
 """Dropped objects whose places are still theirs: what is kept of them, and how one comes back."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 import msgspec
@@ -12,7 +12,7 @@ from headgate.model.privileges import PrivilegeBits
 from headgate.store import access, labels
 from headgate.store import tables as t
 from headgate.store.database import Read, Write
-from headgate.store.metadata import outside_tables, places
+from headgate.store.metadata import outside_tables, places, writers
 
 _d = t.dropped_objects.c
 _o = t.objects.c
@@ -114,6 +114,7 @@ def hand_on(tx: Write, former: Dropped, object: int) -> None:
     """Give an object the places of a dropped one, with the tags, policies and denials that restrict them."""
     places.hand_over(tx, former.object, object)
     outside_tables.hand_over(tx, former.object, object)
+    writers.hand_over(tx, former.object, object)
     a = t.assignments.c
     on = tx.execute(select(a.label, a.field, a.value).where(a.object == object))
     own = {(row.label, row.field): row.value for row in on}
@@ -139,9 +140,20 @@ def return_to(tx: Write, object: int, folders: Iterable[str], uuid: str, source:
 
     So a table that was renamed there, or whose catalog was dropped and declared again, keeps what restricts it.
     """
+    return _returned(tx, object, folders, source, lambda known: known in (None, uuid))
+
+
+def return_made(tx: Write, object: int, folders: Iterable[str], made: str, source: str) -> bool:
+    """The same for a table whose system knows no uuid, only when it was made: Headgate's own uuid begins with that."""
+    return _returned(tx, object, folders, source, lambda known: known is None or known.startswith(f"{made}."))
+
+
+def _returned(
+    tx: Write, object: int, folders: Iterable[str], source: str, same: Callable[[str | None], bool]
+) -> bool:
     for folder in folders:
         row = places.dropped_at(tx, folder)
-        if row is None or row.source != source or row.uuid not in (None, uuid):
+        if row is None or row.source != source or not same(row.uuid):
             continue
         former = get(tx, row.object)
         if former is not None and _is_there(tx, former.metalake, object):
@@ -181,6 +193,7 @@ def denying(read: Read, role: int) -> bool:
 def forget(tx: Write, object: int) -> None:
     """Nothing of a dropped object is left to come back."""
     outside_tables.forget(tx, object)
+    writers.forget(tx, object)
     tx.execute(delete(t.dropped_objects).where(_d.object == object))
 
 

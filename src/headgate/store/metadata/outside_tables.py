@@ -73,6 +73,19 @@ def remember(tx: Write, object: int, uuid: str, columns: Sequence[KnownColumn], 
     return replaced
 
 
+def expect(tx: Write, object: int, names: Iterable[tuple[int, int, Path]]) -> None:
+    """Keep names that columns are about to get: field, field above it, path."""
+    row = tx.execute(select(t.outside_tables).where(_s.object == object)).one_or_none()
+    if row is None:
+        return
+    columns = _columns.decode(row.columns)
+    known = {(column.id, column.above, column.path) for column in columns}
+    new = tuple(KnownColumn(*name, False) for name in names if tuple(name) not in known)
+    if new:
+        values = {"columns": msgspec.json.encode((*new, *columns)), "version": row.version + 1}
+        tx.execute(update(t.outside_tables).where(_s.object == object).values(**values))
+
+
 def hand_over(tx: Write, former: int, object: int) -> None:
     """Let a table that comes back under another object know what was known of it."""
     tx.execute(update(t.replaced_columns).where(_r.object == former).values(object=object))

@@ -18,6 +18,7 @@ from headgate.model.places import normal, overlap, within
 from headgate.model.principals import PrincipalKind
 from headgate.store import tables as t
 from headgate.store.database import Lookup, Read, Store, Write
+from headgate.store.metadata import writers
 
 LIVE: Final = "live"
 DROPPED: Final = "dropped"
@@ -174,6 +175,8 @@ def release(tx: Write, object: int, gone: Iterable[str]) -> None:
         tx.execute(delete(t.dropped_objects).where(t.dropped_objects.c.object == object))
         tx.execute(delete(t.outside_tables).where(t.outside_tables.c.object == object))
         tx.execute(delete(t.replaced_columns).where(t.replaced_columns.c.object == object))
+        if tx.execute(select(_o.id).where(_o.id == object)).first() is None:
+            writers.forget(tx, object)
 
 
 def check_uncontested(store: Store, object: int) -> None:

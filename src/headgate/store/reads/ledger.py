@@ -47,8 +47,8 @@ class Fault(Enum):
     """Of no file: what jobs need did not work."""
 
 
-class ViewRecord(msgspec.Struct, frozen=True):
-    """A restricted view of a table that somebody had."""
+class LensRecord(msgspec.Struct, frozen=True):
+    """A restricted lens over a table that somebody had. `view` is its copy id."""
 
     object: int
     view: str
@@ -79,7 +79,7 @@ class Wanted(msgspec.Struct, frozen=True):
 
 
 class Batch(msgspec.Struct, frozen=True):
-    """Copies of one snapshot through one view that a worker has leased."""
+    """Copies of one snapshot through one lens that a worker has leased."""
 
     worker: str
     object: int
@@ -91,8 +91,8 @@ class Batch(msgspec.Struct, frozen=True):
     """How often the most tried of them was tried, this time included."""
 
 
-class ViewProgress(msgspec.Struct, frozen=True):
-    """How far a view is: its copies by state, and why the last one failed."""
+class LensProgress(msgspec.Struct, frozen=True):
+    """How far the copies of a lens are, by state, and why the last one failed."""
 
     object: int
     view: str
@@ -105,11 +105,11 @@ class ViewProgress(msgspec.Struct, frozen=True):
     reason: str | None = None
 
 
-# -- views ------------------------------------------------------------------------------------------------------------
+# -- lenses -----------------------------------------------------------------------------------------------------------
 
 
-def used(store: Store, record: ViewRecord) -> None:
-    """Remember that somebody has a view."""
+def used(store: Store, record: LensRecord) -> None:
+    """Remember that somebody has a lens."""
     changed = {name: getattr(record, name) for name in ("identity", "used_at", "folder")}
     with store.append() as connection:
         connection.execute(
@@ -119,30 +119,30 @@ def used(store: Store, record: ViewRecord) -> None:
         )
 
 
-def announce(store: Store, record: ViewRecord) -> None:
-    """Make a view known that nobody has used yet; one that is known stays as it is."""
+def announce(store: Store, record: LensRecord) -> None:
+    """Make a lens known that nobody has used yet; one that is known stays as it is."""
     with store.append() as connection:
         connection.execute(
             _insert(connection)(t.lens_views).values(msgspec.structs.asdict(record)).on_conflict_do_nothing()
         )
 
 
-def view(store: Store, object: int, view: str) -> ViewRecord | None:
+def view(store: Store, object: int, view: str) -> LensRecord | None:
     found = _views(store, select(t.lens_views).where(_v.object == object, _v.view == view))
     return found[0] if found else None
 
 
-def views(store: Store, object: int | None = None, since: str = "") -> list[ViewRecord]:
-    """The views of a table (None: of all), used since then."""
+def views(store: Store, object: int | None = None, since: str = "") -> list[LensRecord]:
+    """The lenses over a table (None: over all) that were used since then."""
     wanted = select(t.lens_views).where(_v.used_at >= since).order_by(_v.object, _v.view)
     return _views(store, wanted if object is None else wanted.where(_v.object == object))
 
 
-def progress(store: Store, objects: Sequence[int]) -> list[ViewProgress]:
-    """How far the views of these tables are."""
+def progress(store: Store, objects: Sequence[int]) -> list[LensProgress]:
+    """How far the copies of these tables are."""
     counts: dict[tuple[int, str], dict[str, int]] = {}
     reasons: dict[tuple[int, str], str] = {}
-    known: list[ViewRecord] = []
+    known: list[LensRecord] = []
     with store.read() as read:
         for some in _chunks(objects):
             for row in read.execute(
@@ -156,7 +156,7 @@ def progress(store: Store, objects: Sequence[int]) -> list[ViewProgress]:
             rows = read.execute(select(t.lens_views).where(_v.object.in_(some))).all()
             known += [_view(row) for row in rows]
     return [
-        ViewProgress(
+        LensProgress(
             v.object,
             v.view,
             v.lens,
@@ -232,7 +232,7 @@ def anew(store: Store, keys: Sequence[str]) -> None:
 
 
 def take(store: Store, worker: str, most: int) -> Batch | None:
-    """Lease copies that wait: the longest waiting one, and what waits for the same snapshot and view."""
+    """Lease copies that wait: the longest waiting one, and what waits for the same snapshot and lens."""
     with store.read() as read:
         # Cheap, and mostly the answer: nothing waits.
         waits = _waits(stored_time(clock(read.connection)))
@@ -339,7 +339,7 @@ def failed(store: Store, batch: Batch, reason: str, fault: Fault) -> None:
 
 
 def void(store: Store, batch: Batch) -> None:
-    """Forget that copies were wanted: nobody has that view any more."""
+    """Forget that copies were wanted: nobody has that lens any more."""
     with store.append() as connection:
         for some in _chunks([one.key for one in batch.wanted]):
             connection.execute(
@@ -351,7 +351,7 @@ def void(store: Store, batch: Batch) -> None:
 
 
 def snapshots(store: Store, object: int, view: str, shape: str) -> dict[int, bytes]:
-    """The governed snapshots of a view in one shape of the table, by id."""
+    """The governed snapshots of a lens in one shape of the table, by id."""
     with store.read() as read:
         rows = read.execute(
             select(_s.snapshot, _s.body).where(_s.object == object, _s.view == view, _s.shape == shape)
@@ -360,7 +360,7 @@ def snapshots(store: Store, object: int, view: str, shape: str) -> dict[int, byt
 
 
 def names(store: Store, object: int, view: str, shape: str) -> dict[int, bytes]:
-    """What the governed snapshots of a view name, by id."""
+    """What the governed snapshots of a lens name, by id."""
     with store.read() as read:
         rows = read.execute(
             select(_s.snapshot, _s.names).where(_s.object == object, _s.view == view, _s.shape == shape)
@@ -398,8 +398,8 @@ def keep_document(store: Store, object: int, view: str, source: str, location: s
 # -- garbage ----------------------------------------------------------------------------------------------------------
 
 
-class ViewContents(msgspec.Struct, frozen=True):
-    """Everything that the ledger has of one view."""
+class LensContents(msgspec.Struct, frozen=True):
+    """Everything that the ledger has of one lens."""
 
     copies: dict[str, tuple[bytes | None, str | None]]
     """What is known of each copy, and since when it is there; by key."""
@@ -409,7 +409,7 @@ class ViewContents(msgspec.Struct, frozen=True):
     """Where governed documents lie, by what they were made from."""
 
 
-def kept(store: Store, object: int, view: str) -> ViewContents:
+def kept(store: Store, object: int, view: str) -> LensContents:
     with store.read() as read:
         copies = read.execute(
             select(_c.key, _c.body, _c.made_at).where(_c.object == object, _c.view == view)
@@ -418,7 +418,7 @@ def kept(store: Store, object: int, view: str) -> ViewContents:
         documents = read.execute(
             select(_d.source, _d.location).where(_d.object == object, _d.view == view)
         ).all()
-    return ViewContents(
+    return LensContents(
         {row.key: (row.body, row.made_at) for row in copies},
         {(row.snapshot, row.shape): (row.body, row.names) for row in governed},
         {row.source: row.location for row in documents},
@@ -434,7 +434,7 @@ def forget(
     snapshots: Sequence[tuple[int, str]] = (),
     documents: Sequence[str] = (),
 ) -> None:
-    """Forget parts of a view; their files may be deleted afterwards, never before."""
+    """Forget parts of a lens's copies; their files may be deleted afterwards, never before."""
     with store.append() as connection:
         for some in _chunks(documents):
             connection.execute(
@@ -450,8 +450,8 @@ def forget(
             connection.execute(delete(t.lens_copies).where(_c.key.in_(some), _c.state != MAKING))
 
 
-def forget_view(store: Store, record: ViewRecord) -> bool:
-    """Forget a whole view, unless somebody used it meanwhile."""
+def forget_view(store: Store, record: LensRecord) -> bool:
+    """Forget all copies of a lens, unless somebody used it meanwhile."""
     with store.append() as connection:
         gone = connection.execute(
             delete(t.lens_views).where(
@@ -519,13 +519,13 @@ def _lease(time: datetime) -> str:
     return stored_time(time + LEASE)
 
 
-def _views(store: Store, wanted: Any) -> list[ViewRecord]:
+def _views(store: Store, wanted: Any) -> list[LensRecord]:
     with store.read() as read:
         return [_view(row) for row in read.execute(wanted)]
 
 
-def _view(row: Any) -> ViewRecord:
-    return ViewRecord(*(getattr(row, name) for name in ViewRecord.__struct_fields__))
+def _view(row: Any) -> LensRecord:
+    return LensRecord(*(getattr(row, name) for name in LensRecord.__struct_fields__))
 
 
 def _insert(connection: Any) -> Callable[..., Any]:

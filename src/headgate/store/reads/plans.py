@@ -27,8 +27,8 @@ class PlanRecord(msgspec.Struct, frozen=True):
     view: bytes
     """Stands for what the caller saw of the table: when they asked, and once there is an answer, when that was made."""
     request: bytes
-    said: bytes
-    """What the request said of itself."""
+    circumstances: bytes
+    """What the request says about itself besides its object."""
     runner: str
     """The process that is at work on it."""
     answer: bytes | None = None

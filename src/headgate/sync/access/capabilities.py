@@ -45,7 +45,7 @@ class Semantics(msgspec.Struct, frozen=True):
     """Whether the owner of a container may do everything to what is below."""
     nested_schemas: bool = False
     needs: Mapping[str, frozenset[str]] = {}
-    """Actions on an object that count only for who may do these others to it as well."""
+    """Actions on an object that count only for somebody who may do these others to it as well."""
 
     def given(self, type: ObjectType, privilege: str) -> frozenset[str]:
         """The actions that a privilege gives when it is bound to an object of that type; none if it is unknown."""

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 MOST: Final = 1_000_000
-"""Gains and losses that are listed one by one. Who has more than that to look at asks the matrix itself."""
+"""Gains and losses that are listed one by one. For more than that, ask the matrix itself."""
 
 
 def on_spark(session: "SparkSession") -> Judge:

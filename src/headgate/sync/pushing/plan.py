@@ -7,6 +7,7 @@ import msgspec
 from headgate.sync.access.capabilities import Capabilities
 from headgate.sync.access.effective import Effective
 from headgate.sync.access.surroundings import Surroundings
+from headgate.sync.pushing.openings import OpenAccess, stay_open
 from headgate.sync.pushing.order import place_in_order, text_of
 from headgate.sync.pushing.plan_draft import PlanDraft
 from headgate.sync.pushing.results import Change, Mode, Shift
@@ -39,6 +40,8 @@ class PushPlan(msgspec.Struct, frozen=True):
     """The most that anybody may be able to do afterwards."""
     assumed: frozenset[Fact] = frozenset()
     """Who is in which group by the source, where the target leaves that to others."""
+    open: tuple[OpenAccess, ...] = ()
+    """What the source keeps from people, and what others put into the target shows them nevertheless."""
 
     @property
     def digest(self) -> str:
@@ -73,4 +76,5 @@ def plan(
         more + besides,
         work.bound,
         frozenset(work.assumed),
+        stay_open(work.after, work.allowed, work.kept, capabilities.semantics),
     )

@@ -63,6 +63,10 @@ class PlanDraft:
         self.remove = surplus - {present[key(fact)] for fact in self.refused if key(fact) in present}
         self.before = self._reach(current.changed(self.assumed))
         self.after, self.bound = self.before, self.before.users
+        self.allowed: Effective = {}
+        """What the source lets everybody do, as far as the target can hold its restrictions."""
+        self.kept: tuple[Withheld, ...] = ()
+        """From whom which tables are kept, because the target does not restrict them as the source does."""
 
     def _reach(self, facts: Facts) -> Reach:
         return reach(facts, self.around, self.able.semantics, self.current)
@@ -71,17 +75,18 @@ class PlanDraft:
         """Take out changes until nobody could do or see more than the source lets them, or than they could before."""
         while True:
             unrestricted = _unrestricted(self.refused, self.current.changed(self.assumed))
+            self.kept = (self.wanted.withheld, unrestricted)
             allowed = without(self.wanted.allowed, unrestricted, self.current)
             self.after = self._reach(self._result())
             users, was = self.after.users, self.before.users
-            self.bound = _either(was, allowed, users)
+            self.bound, self.allowed = _either(was, allowed, users), allowed
             if not (self._stay(allowed) or self._close_ways() or self._take_out(allowed)):
                 break
         hiding = {
             rule
             for rule in self.remove
             if isinstance(rule, RowFilter | Mask)
-            and any(_still_hides(rule, kept, users) for kept in (self.wanted.withheld, unrestricted))
+            and any(_still_hides(rule, kept, users) for kept in self.kept)
         }
         self.remove -= hiding
         self.refused |= dict.fromkeys(
@@ -102,7 +107,7 @@ class PlanDraft:
     def _stay(self, allowed: Effective) -> bool:
         """INVARIANT: a rule stays as long as it hides something from somebody to whom the source shows nothing of the table.
 
-        Who owns everything in the target, and so may lift every rule, is not somebody from whom it hides.
+        Nothing is hidden from somebody who owns everything in the target and so may lift every rule.
         """
         lifting = {
             fact.principal for fact in self.current if isinstance(fact, OwnerFact) and fact.object == ROOT

@@ -4,6 +4,7 @@ import enum
 
 import msgspec
 
+from headgate.sync.pushing.openings import OpenAccess
 from headgate.sync.snapshots.facts import Fact, Principal, Securable
 from headgate.sync.translating.losses import Loss
 
@@ -80,15 +81,18 @@ class SyncResult(msgspec.Struct, frozen=True):
     unlisted: int = 0
     """Gains and losses beyond those that are listed."""
     notes: tuple[str, ...] = ()
+    open: tuple[OpenAccess, ...] = ()
+    """What the source keeps from people, and what others put into the target shows them nevertheless."""
 
     def count(self, outcome: Outcome) -> int:
         return sum(item.outcome is outcome for item in self.items)
 
     @property
     def complete(self) -> bool:
-        """Whether nothing failed, was refused or was left out of what the target was to hold, and nobody may do more."""
+        """Whether nothing failed, was refused or was left out of what the target was to hold, nobody may do more, and nothing
+        stays open that the source keeps from somebody."""
         left = {Outcome.FAILED, Outcome.WIDENS, Outcome.UNSUPPORTED}
-        return not self.notes and not any(item.outcome in left for item in self.items)
+        return not (self.notes or self.open) and not any(item.outcome in left for item in self.items)
 
     @property
     def ok(self) -> bool:

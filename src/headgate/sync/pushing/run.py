@@ -163,6 +163,7 @@ def _settled(target: PushTarget, push: int, journal: Journal, plan: PushPlan | N
         plan.loses,
         plan.unlisted,
         notes,
+        plan.open,
     )
 
 

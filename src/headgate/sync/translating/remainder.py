@@ -30,7 +30,7 @@ def write_denials(draft: TargetDraft, allowed: Effective) -> None:
     if not draft.able.deny or draft.deny_sayable or Kind.USER not in draft.able.direct:
         return
     for denial in draft.denials():
-        # A denial on a column takes nothing from who may read the table.
+        # A denial on a column takes nothing from somebody who may read the table.
         if denial.object.type is ObjectType.COLUMN or denial.object not in draft.target.present:
             continue
         taken = draft.semantics.given(denial.object.type, denial.privilege)

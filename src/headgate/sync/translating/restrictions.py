@@ -226,12 +226,12 @@ class _Withheld:
                 sql |= own
                 alike[tuple(sorted(own))].append(user)
         for names, people in alike.items():
-            name = f"{PARTED}{hashlib.sha256(' '.join(names).encode()).hexdigest()[:12]}"
+            name = f"{EXCLUSIVE}{hashlib.sha256(' '.join(names).encode()).hexdigest()[:12]}"
             yield RowFilter(table, name, _all_of(sql[name] for name in names), tuple(people))
 
 
-PARTED: Final = "headgate_rows_"
-"""How filters are named of which everybody meets one."""
+EXCLUSIVE: Final = "headgate_rows_"
+"""How the names of row filters begin of which everybody meets exactly one."""
 
 
 def _all_of(predicates: Iterable[str]) -> str:

@@ -63,7 +63,7 @@ class TargetDraft:
         ]
 
     def receiver(self, holder: Principal) -> Principal:
-        """Who is granted to in the holder's place: a role of its own, where only roles can be granted to."""
+        """The principal that grants go to in the holder's place: a role of its own, where only roles can have grants."""
         if holder.kind is Kind.ROLE or holder.kind in self.able.direct:
             return holder
         role = direct_role(holder)

@@ -49,9 +49,9 @@ class Withholding:
         self.book.note(cause, user, object)
 
     def views(self, around: Surroundings) -> None:
-        """INVARIANT: who is restricted on a table of a catalog is not let read its views, nor use what runs with others' rights.
+        """INVARIANT: somebody who is restricted on a table of a catalog may not read its views, nor use what runs with others' rights.
 
-        A view may read its tables with other rights than those of who reads it; so may a function, unless the system tells
+        A view may read its tables with other rights than those of its reader; so may a function, unless the system tells
         which do.
         """
         definers = None if around.proxies is None else {proxy.object for proxy in around.proxies}

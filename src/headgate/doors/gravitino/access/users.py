@@ -108,8 +108,8 @@ def set_attributes(call: DoorCall) -> Any:
 def add_users(call: DoorCall) -> Any:
     """Add many users; those that cannot be added are told, the others are added."""
     items: list[AddUser] = call.body.users
-    done, told = _each(items, lambda item: item.name, lambda item: shown(_add(call, item)))
-    return wire.ok(users=done, **told)
+    done, outcome = _each(items, lambda item: item.name, lambda item: shown(_add(call, item)))
+    return wire.ok(users=done, **outcome)
 
 
 @routes.on("POST", _BULK + "/remove", Op.REMOVE_USER, wire.metalake, body=BulkRemove)
@@ -122,8 +122,8 @@ def remove_users(call: DoorCall) -> Any:
         return name
 
     names: list[str] = call.body.names
-    done, told = _each(names, lambda name: name, remove)
-    return wire.ok(names=done, **told)
+    done, outcome = _each(names, lambda name: name, remove)
+    return wire.ok(names=done, **outcome)
 
 
 def _add(call: DoorCall, item: AddUser) -> DescribedPrincipal:

@@ -15,7 +15,7 @@ from headgate.steward.updates import checked_properties
 
 routes = Routes("/api/metalakes/{metalake}/catalogs")
 
-_TOLD_WITH_200: Final = frozenset({1001, 1003, 1004, 1007, 1009})
+_ANSWERED_WITH_200: Final = frozenset({1001, 1003, 1004, 1007, 1009})
 """What can be wrong with a connection. Clients read the code in the body; HTTP says that the test itself was run."""
 
 _TAKEN: Final = frozenset({"testConnection"})
@@ -52,7 +52,7 @@ def shown(call: DoorCall, record: ObjectRecord) -> dict[str, Any]:
     )
 
 
-def _type(text: str) -> CatalogType:
+def catalog_type(text: str) -> CatalogType:
     try:
         return CatalogType(text.lower())
     except ValueError:
@@ -83,7 +83,7 @@ def create_catalog(call: DoorCall) -> Any:
     made = call.steward.catalogs.create(
         call.permit,
         body.name,
-        _type(body.type),
+        catalog_type(body.type),
         body.provider,
         body.comment,
         checked_properties(body.properties),
@@ -97,7 +97,11 @@ def test_connection(call: DoorCall) -> Any:
     body: CreateCatalog = call.body
     try:
         call.steward.catalogs.test(
-            call.permit, body.name, _type(body.type), body.provider, checked_properties(body.properties)
+            call.permit,
+            body.name,
+            catalog_type(body.type),
+            body.provider,
+            checked_properties(body.properties),
         )
     except HeadgateError as error:
         return _tested(error)
@@ -118,8 +122,8 @@ def test_catalog_connection(call: DoorCall) -> Any:
 
 
 def _tested(error: HeadgateError) -> Answer:
-    told = errors.error(error)
-    return Answer(told.body, 200 if told.body["code"] in _TOLD_WITH_200 else 500)
+    answer = errors.error(error)
+    return Answer(answer.body, 200 if answer.body["code"] in _ANSWERED_WITH_200 else 500)
 
 
 @routes.on("GET", "/{catalog}", Op.LOAD_CATALOG, wire.catalog)

@@ -43,8 +43,8 @@ def shown(record: ObjectRecord) -> dict[str, Any]:
     for part in _MAY_HOLD_SECRETS:
         if body.get(part):
             body[part] = without_secrets(body[part])
-    told = {"name": record.name, "comment": record.comment, **body, "audit": wire.audit(record.audit)}
-    return wire.present(told)
+    members = {"name": record.name, "comment": record.comment, **body, "audit": wire.audit(record.audit)}
+    return wire.present(members)
 
 
 @routes.on("GET", "/templates", Op.LIST_JOB_TEMPLATES, wire.metalake, query=("details", *wire.PAGE))
@@ -61,14 +61,14 @@ def list_templates(call: DoorCall) -> Any:
 @routes.on("POST", "/templates", Op.REGISTER_JOB_TEMPLATE, wire.metalake, body=RegisterJobTemplate)
 def register_template(call: DoorCall) -> Any:
     """Register a job template."""
-    said: dict[str, Any] = call.body.jobTemplate
-    comment = said.get("comment")
+    sent: dict[str, Any] = call.body.jobTemplate
+    comment = sent.get("comment")
     call.steward.job_templates.register(
         call.permit,
-        _text(said, "name"),
-        None if comment is None else _text(said, "comment"),
-        _text(said, "jobType"),
-        said,
+        _text(sent, "name"),
+        None if comment is None else _text(sent, "comment"),
+        _text(sent, "jobType"),
+        sent,
     )
     return wire.ok()
 
@@ -88,18 +88,18 @@ def alter_template(call: DoorCall) -> Any:
     return wire.ok(jobTemplate=shown(altered))
 
 
-def _parts(said: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+def _parts(sent: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """The kind of a template and its new parts: ``newJars`` is what ``jars`` will be, null leaves a part as it is."""
     parts = {}
-    for key, value in said.items():
+    for key, value in sent.items():
         if key != "@type" and value is not None:
             name = key.removeprefix("new")
             parts[name[:1].lower() + name[1:]] = value
-    return _text(said, "@type"), parts
+    return _text(sent, "@type"), parts
 
 
-def _text(said: dict[str, Any], key: str) -> str:
-    value = said.get(key)
+def _text(sent: dict[str, Any], key: str) -> str:
+    value = sent.get(key)
     if not isinstance(value, str):
         raise IllegalArgument(f"'{key}' of a job template must be a text")
     return value

@@ -34,12 +34,12 @@ def _everywhere(call: DoorCall) -> ObjectRef:
 
 def shown(record: ObjectRecord, *, in_use: bool = True) -> dict[str, Any]:
     """A metalake on the wire. What was just created does not tell yet that it is in use, as clients expect."""
-    told = {"in-use": str(record.in_use).lower()} if in_use else {}
+    use = {"in-use": str(record.in_use).lower()} if in_use else {}
     return wire.present(
         {
             "name": record.name,
             "comment": record.comment,
-            "properties": {**record.properties, **told},
+            "properties": {**record.properties, **use},
             "audit": wire.audit(record.audit),
         }
     )

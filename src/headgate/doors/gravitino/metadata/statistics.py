@@ -95,11 +95,11 @@ def list_partition_statistics(call: DoorCall) -> Any:
     )
     by_name = call.steward.statistics.of_partitions(call.permit, span)
     names, token = wire.page(call, sorted(by_name), lambda name: name)
-    told = [
+    rendered = [
         {"partitionName": name, "statistics": [shown(statistic) for statistic in by_name[name]]}
         for name in names
     ]
-    return wire.ok(partitionStatistics=told, nextPageToken=token)
+    return wire.ok(partitionStatistics=rendered, nextPageToken=token)
 
 
 @routes.on("PUT", "/partitions", Op.WRITE_STATISTICS, _table, body=UpdatePartitions)

@@ -94,11 +94,13 @@ def list_tables(call: DoorCall) -> Any:
 def create_table(call: DoorCall) -> Any:
     """Create a table."""
     body: CreateTable = call.body
-    told = shown(call.steward.tables.create(call.permit, body.definition()))
+    rendered = shown(call.steward.tables.create(call.permit, body.definition()))
     # Clients compare what they made with what they asked for; loading the table tells the rest.
     unasked = RESERVED - (body.properties or {}).keys()
-    told["properties"] = {key: value for key, value in told["properties"].items() if key not in unasked}
-    return wire.ok(table=told)
+    rendered["properties"] = {
+        key: value for key, value in rendered["properties"].items() if key not in unasked
+    }
+    return wire.ok(table=rendered)
 
 
 @routes.on("GET", "/{table}", Op.LOAD_TABLE, _table, query=("privileges",))

@@ -48,8 +48,8 @@ def shown(view: KeptView) -> dict[str, Any]:
     )
 
 
-def _body(said: ViewBody) -> ViewBody:
-    return ViewBody(said.representations, said.columns, said.default_catalog, said.default_schema)
+def _body(body: ViewBody) -> ViewBody:
+    return ViewBody(body.representations, body.columns, body.default_catalog, body.default_schema)
 
 
 @routes.on("GET", "", Op.LIST_VIEWS, wire.schema, query=wire.PAGE)

@@ -1,4 +1,4 @@
-"""The care of views: how far each is, making one ready before anybody waits for it, and clearing away what is no longer used."""
+"""The care of governed copies: how far each lens is, making one ready before anybody waits for it, clearing away what nobody uses."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -26,15 +26,15 @@ log = structlog.get_logger("headgate.lenses")
 _MOST_WAITING: Final = 1_000
 
 
-class ViewStatus(msgspec.Struct, frozen=True):
-    """How far a view of a table is."""
+class LensStatus(msgspec.Struct, frozen=True):
+    """How far a lens over a table is."""
 
     table: str
-    progress: ledger.ViewProgress
+    progress: ledger.LensProgress
 
 
-class OwnView(msgspec.Struct, frozen=True):
-    """Somebody's own view of a table. How many copies it needs would tell of what it hides."""
+class OwnLens(msgspec.Struct, frozen=True):
+    """Somebody's own lens over a table. How many copies it needs would tell of what it hides."""
 
     table: str
     view: str
@@ -42,7 +42,7 @@ class OwnView(msgspec.Struct, frozen=True):
 
 
 class Warmed(msgspec.Struct, frozen=True):
-    """What was asked for to make a view ready: how many copies are still missing; or why it cannot be."""
+    """What was asked for to make a lens ready: how many copies are still missing; or why it cannot be."""
 
     table: str
     user: str
@@ -62,23 +62,23 @@ class CopyCare:
         self._lock = threading.Lock()
 
     @act(Op.MANAGE_LENSES)
-    def status(self, permit: Permit) -> list[ViewStatus]:
-        """The views of all tables in the permit's metalake."""
+    def status(self, permit: Permit) -> list[LensStatus]:
+        """The lenses over all tables in the permit's metalake."""
         return self._status(permit, tables_below(permit.authority, permit.node))
 
     @act(Op.LOAD_TABLE)
-    def mine(self, permit: Permit) -> list[OwnView]:
-        """The caller's own view of the permit's table, if it is restricted."""
+    def mine(self, permit: Permit) -> list[OwnLens]:
+        """The caller's own lens over the permit's table, if it is restricted."""
         read = self.reads.as_seen_by(permit.authority, permit.node, permit.identity)
         if read is None:
             return []
         current = read.metadata.get("current-snapshot-id")
         ready = current in (None, -1) or self.governed.is_ready(read, current)
-        return [OwnView(name_of(permit.authority, permit.node), read.copy_id, ready)]
+        return [OwnLens(name_of(permit.authority, permit.node), read.copy_id, ready)]
 
     @act(Op.MANAGE_LENSES)
     def warm(self, permit: Permit, tables: list[ObjectRef], users: list[str]) -> list[Warmed]:
-        """Ask for all copies that these users need of these tables; without users, of the views that were used lately.
+        """Ask for all copies that these users need of these tables; without users, those of the lenses that were used lately.
 
         Takes the permit for the metalake; answers at once, the copies are made by workers.
         """
@@ -96,7 +96,7 @@ class CopyCare:
         return self.collector.collect(permit, unused_days, dry_run=dry_run)
 
     def changed(self, table: int) -> None:
-        """Make the views that were used lately ready for a table that has changed, without anybody waiting for it."""
+        """Make the lenses that were used lately ready for a table that has changed, before anybody waits for it."""
         with self._lock:
             if table in self._waiting or len(self._waiting) >= _MOST_WAITING:
                 return
@@ -139,7 +139,7 @@ class CopyCare:
             return Warmed(name, identity.user, None, problem=str(error))
         return Warmed(name, identity.user, read.copy_id if read else None)
 
-    def _status(self, permit: Permit, nodes: list[Node]) -> list[ViewStatus]:
+    def _status(self, permit: Permit, nodes: list[Node]) -> list[LensStatus]:
         by_id = {node.id: node for node in nodes if node.type is ObjectType.TABLE}
         found = ledger.progress(self.kernel.store, list(by_id))
-        return [ViewStatus(name_of(permit.authority, by_id[one.object]), one) for one in found]
+        return [LensStatus(name_of(permit.authority, by_id[one.object]), one) for one in found]

@@ -75,7 +75,7 @@ class Collector:
     def _view(
         self,
         authority: Authority,
-        record: ledger.ViewRecord,
+        record: ledger.LensRecord,
         node: Node | None,
         catalog: Node | None,
         name: str,
@@ -101,7 +101,7 @@ class Collector:
         assert read is not None
         return self._parts(read, storage, name, dry_run=dry_run)
 
-    def _read(self, authority: Authority, node: Node, record: ledger.ViewRecord) -> GovernedRead | None:
+    def _read(self, authority: Authority, node: Node, record: ledger.LensRecord) -> GovernedRead | None:
         """The view as somebody has it now: who had it last, or any other user of the metalake."""
         last = msgspec.json.decode(record.identity, type=Identity)
         others = (
@@ -116,7 +116,7 @@ class Collector:
         return None
 
     def _whole(
-        self, record: ledger.ViewRecord, storage: Storage, name: str, why: str, *, dry_run: bool
+        self, record: ledger.LensRecord, storage: Storage, name: str, why: str, *, dry_run: bool
     ) -> Collected | None:
         kept = ledger.kept(self.store, record.object, record.view)
         files = storage.files(record.folder)
@@ -153,7 +153,7 @@ class Collector:
         self,
         read: GovernedRead,
         storage: Storage,
-        kept: ledger.ViewContents,
+        kept: ledger.LensContents,
         gone: frozenset[str],
         past: frozenset[tuple[int, str]],
     ) -> list[str]:
@@ -178,7 +178,7 @@ class Collector:
         self,
         read: GovernedRead,
         storage: Storage,
-        kept: ledger.ViewContents,
+        kept: ledger.LensContents,
         gone: frozenset[str],
         past: frozenset[tuple[int, str]],
     ) -> Iterable[str]:

@@ -53,6 +53,8 @@ Json = dict[str, Any]
 
 LATELY: Final = timedelta(days=1)
 """Views that somebody had since then are made ready when their table changes."""
+_FORM: Final = 2
+"""Of governed documents. Those of a former form, as an older version of Headgate wrote them, are given to nobody."""
 _REMEMBERED: Final = 600.0
 """Seconds before it is written down again that somebody has a view."""
 
@@ -313,7 +315,7 @@ class Governed:
     def _document(self, read: GovernedRead, ready: Mapping[int, bytes]) -> Document:
         there = [s["snapshot-id"] for s in read.metadata.get("snapshots") or []]
         shown = [id for id in there if id in ready]
-        text = msgspec.json.encode((read.document.location, read.manifests_id, shown))
+        text = msgspec.json.encode((_FORM, read.document.location, read.manifests_id, shown))
         source = hashlib.sha256(text).hexdigest()
         location = ledger.document(self.store, read.table, read.copy_id, source)
         storage = read.adapter.storage
@@ -339,8 +341,8 @@ class Governed:
         self._seen[key] = time_
         ledger.used(self.store, self._record(read, reader))
 
-    def _record(self, read: GovernedRead, identity: Identity) -> ledger.ViewRecord:
-        return ledger.ViewRecord(
+    def _record(self, read: GovernedRead, identity: Identity) -> ledger.LensRecord:
+        return ledger.LensRecord(
             read.table,
             read.copy_id,
             keys.lens_name(self.store, read.table, read.lens.id),

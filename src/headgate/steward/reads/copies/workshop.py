@@ -8,16 +8,21 @@ import msgspec
 import structlog
 
 from headgate.catalogs.iceberg.storage import Storage
+from headgate.catalogs.interface import holds_documents
+from headgate.catalogs.locations import GOVERNED, more_places
+from headgate.catalogs.openings import Openings
+from headgate.catalogs.registry import CatalogDefinition, Registry
 from headgate.lenses.copies import CopySource, GovernedCopy
-from headgate.model.errors import ConnectionFailed, HeadgateError, NotFound
+from headgate.model.errors import ConnectionFailed, HeadgateError, IllegalArgument, NotFound
 from headgate.model.objects import ObjectType
 from headgate.model.principals import Identity
 from headgate.pipelines.job import MaterialiseJob
+from headgate.pipelines.needs import SparkWork
 from headgate.steward.kernel import Kernel
 from headgate.steward.reads.copies.governed import recently
 from headgate.steward.reads.making import TableReads
 from headgate.steward.reads.table_read import GovernedRead
-from headgate.store import ledger
+from headgate.store import ledger, probes
 from headgate.store.reads.ledger import Fault
 
 log = structlog.get_logger("headgate.worker")
@@ -36,10 +41,22 @@ class Order:
     table: str
 
 
+@dataclass(frozen=True)
+class ProbeOrder:
+    """A storage that a worker is to try, and a folder of its own to try it in."""
+
+    id: str
+    storage: Storage
+    folder: str
+
+
 class Workshop:
-    def __init__(self, kernel: Kernel, reads: TableReads) -> None:
+    def __init__(self, kernel: Kernel, reads: TableReads, registry: Registry, openings: Openings) -> None:
         self.kernel = kernel
         self.reads = reads
+        self.registry = registry
+        self.work = SparkWork(jobs=True, tables=openings.places)
+        """What any order may ask of Spark: no table lies outside the places that the operator opened."""
 
     def take(self, worker: str) -> Order | None:
         """Lease what waits the longest, if anything does."""
@@ -95,6 +112,29 @@ class Workshop:
     def failed(self, order: Order, reason: str, fault: Fault) -> None:
         """Say why the work could not be done."""
         ledger.failed(self.kernel.store, order.batch, reason, fault)
+
+    def take_probe(self, worker: str) -> ProbeOrder | None:
+        """Take the storage that somebody waits to hear of, if anybody does."""
+        probe = probes.take(self.kernel.store, worker)
+        if probe is None:
+            return None
+        try:
+            definition = msgspec.json.decode(probe.definition, type=CatalogDefinition)
+            # INVARIANT: opened anew by this process, which asks what its own operator opened.
+            adapter = self.registry.open(definition)
+            if not holds_documents(adapter):
+                raise IllegalArgument("the catalog holds no Iceberg tables")
+            base = next(iter((*adapter.own_places(), *more_places(definition.properties))))
+        except HeadgateError as error:
+            probes.answer(self.kernel.store, probe.id, f"at the worker, {error}")
+            return None
+        # Beside the copies of all catalogs: PyArrow marks the folder above one that it deletes, and marks are not to gather.
+        above = base.partition(f"/{GOVERNED}/")[0]
+        return ProbeOrder(probe.id, adapter.storage, f"{above}/{GOVERNED}/probe-{probe.id}")
+
+    def probed(self, order: ProbeOrder, outcome: str) -> None:
+        """Say how it went: nothing if it went well."""
+        probes.answer(self.kernel.store, order.id, outcome)
 
     def expects_work(self) -> bool:
         """Whether somebody had a restricted view lately, so that it pays to be ready."""

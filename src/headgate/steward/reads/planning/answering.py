@@ -1,4 +1,4 @@
-"""Answers to plan requests: over the table itself for who sees all of it, over governed files for everybody else."""
+"""Answers to plan requests: over the table itself for callers who see all of it, over governed files for everybody else."""
 
 import base64
 import hashlib
@@ -24,7 +24,7 @@ from headgate.steward.reads.table_read import GovernedRead, TableRead
 from headgate.store import keys
 
 MOST_NAMED: Final = 100
-"""Files of a plan that are told by name: to who asks for credentials of a plan, and to the audit trail."""
+"""How many files of a plan are named: to a caller who asks for its credentials, and to the audit trail."""
 
 
 class Answering:
@@ -93,7 +93,7 @@ class Answering:
     # -- inside -------------------------------------------------------------------------------------------------
 
     def _direct(self, read: TableRead, request: PlanRequest) -> Plan:
-        """A plan over the table's own files, for who sees all of it and for engines that are trusted."""
+        """A plan over the table's own files, for callers who see all of it and for trusted engines."""
         with translated():
             return planning.plan(
                 read.metadata,

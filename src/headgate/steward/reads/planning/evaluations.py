@@ -81,10 +81,10 @@ _OVERHEAD: Final = 2048
 def fingerprint(
     permit: Permit, document: Document, shown: str | None, view: bytes, request: PlanRequest
 ) -> bytes | None:
-    """Stands for a question and everything that its answer depends on; None where that cannot be told.
+    """Stands for a question and everything that its answer depends on; None where nothing can.
 
-    Every commit changes where the table's document lies. `shown` is where the governed manifest list lies that is planned
-    over, for who sees a part of the table.
+    Every commit changes where the table's document lies. For restricted readers, `shown` is where the governed manifest
+    list lies that they plan over.
     """
     if document.location is None:
         return None

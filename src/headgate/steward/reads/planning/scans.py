@@ -199,7 +199,7 @@ class Scans:
     def _resume(self, permit: Permit, record: plans.PlanRecord) -> None:
         """Plan again, under the rights of this moment, what the process that was at it did not finish."""
         request = PlanRequest.from_json(record.request or b"{}")
-        circumstances = msgspec.json.decode(record.said, type=Circumstances)
+        circumstances = msgspec.json.decode(record.circumstances, type=Circumstances)
 
         def start() -> Future[Made]:
             work = self._begun(permit, self.reads.of(permit), request, circumstances)

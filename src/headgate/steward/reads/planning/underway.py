@@ -91,7 +91,7 @@ class Underway:
                 made = work.result()
                 plans.end(self.store, id, "completed", made.members, made.view)
             elif isinstance(error, e.Unavailable) and not isinstance(error, NotReady):
-                # What was wrong is not the plan's fault: it is begun again by who asks for it.
+                # What was wrong is not the plan's fault: whoever asks for it next begins it again.
                 plans.let_go(self.store, self.runner, [id])
             elif isinstance(error, e.HeadgateError):
                 plans.end(self.store, id, "failed", failure(str(error), _code(error)))
@@ -99,13 +99,13 @@ class Underway:
                 log.error("plan failed", reason=repr(error)[:500])
                 plans.end(self.store, id, "failed", failure("the server's log says why it failed", 500))
         except e.HeadgateError as lost:
-            # The store is gone: the plan is begun again by who asks for it.
+            # The store is gone: whoever asks for the plan next begins it again.
             log.error("plan lost", reason=str(lost)[:500])
 
 
 def failure(message: str, code: int) -> bytes:
-    said: dict[str, Any] = {"message": message, "type": "PlanningFailed", "code": code}
-    return msgspec.json.encode(said)
+    error: dict[str, Any] = {"message": message, "type": "PlanningFailed", "code": code}
+    return msgspec.json.encode(error)
 
 
 def _code(error: e.HeadgateError) -> int:

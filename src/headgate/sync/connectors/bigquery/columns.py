@@ -17,7 +17,7 @@ from headgate.sync.translating.policy_text import NOTHING
 _T = ObjectType
 
 SECURED: Final = "column-level security"
-"""Names the masks that stand for what is not known of who may read a column."""
+"""Names the masks that stand for unknown readers of a column."""
 OF_ITS_OWN: Final = "restrictions of the view"
 """Names the filters that stand for what a view keeps back by itself."""
 _MARKS: Final = ("policyTags", "categories", "dataPolicies", "dataPolicyList", "dataGovernanceTagsInfo")

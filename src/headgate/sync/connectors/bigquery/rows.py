@@ -15,7 +15,7 @@ from sqlglot import exp
 from headgate.model.errors import IllegalArgument
 from headgate.sync.connectors.bigquery.bindings import Project, member, principal
 from headgate.sync.snapshots.facts import Kind, Principal, RowFilter, Securable
-from headgate.sync.translating.restrictions import PARTED
+from headgate.sync.translating.restrictions import EXCLUSIVE
 from headgate.sync.transport.rest import ServiceRefused, path
 
 NO_POLICY: Final = "no row access policy"
@@ -147,7 +147,7 @@ def _overlap(some: frozenset[Principal], others: set[Principal]) -> bool:
 def _leaves(rule: RowFilter, policy: RowAccessPolicy) -> bool:
     """Whether both are parts of one filter, each person in one of them."""
     people = all(who.kind is Kind.USER for who in (*rule.to, *policy.members))
-    return people and rule.name.startswith(PARTED) and policy.name.startswith(PARTED)
+    return people and rule.name.startswith(EXCLUSIVE) and policy.name.startswith(EXCLUSIVE)
 
 
 def checked(rule: RowFilter) -> None:

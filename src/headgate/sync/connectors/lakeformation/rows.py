@@ -1,6 +1,6 @@
 """Row filters as data cells filters.
 
-Lake Formation shows rows to who is granted SELECT on a filter; filters of one person add up, and who holds SELECT on the table
+Lake Formation shows rows to principals with SELECT on a filter; filters of one person add up, and whoever holds SELECT on the table
 besides sees everything. So a rule is written down in filters that nobody is granted — ``rule|who``, ``rule|*`` for everyone,
 ``rule|!who`` for the exempt — and everybody whom rules are for reads through one filter of their own, ``|who``, that asks for all
 of them. INVARIANT: nobody whom a rule is for holds anything else that shows the rows of the table.

@@ -213,7 +213,7 @@ class PostgresWriter:
         return None
 
     def _oids(self, principals: Sequence[Principal]) -> dict[Principal, int]:
-        """INVARIANT: whom a filter is for is who has the name now; nobody can take it over by a name."""
+        """INVARIANT: a filter is for whoever has the name now; nobody can take it over by a name."""
         names = [who.name for who in principals if who != PUBLIC]
         rows = self.connection.execute(
             "SELECT rolname, oid::int8, rolcanlogin FROM pg_roles WHERE rolname::text = ANY(%s)", [names]

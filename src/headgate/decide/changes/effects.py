@@ -5,12 +5,13 @@ tags and columns: two hundred people and a thousand tables are often a handful o
 """
 
 import datetime as dt
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
 
 from headgate.decide.authority import Authority, Node
+from headgate.decide.changes.widening import Side, wider
 from headgate.decide.operations import Op
 from headgate.decide.policies.clauses import TableRules, rules_of
 from headgate.decide.policies.lens import LensVerdict, binding, decide
@@ -26,6 +27,13 @@ class Effect(msgspec.Struct, frozen=True):
 
     before: str
     after: str
+    tables: tuple[str, ...]
+    people: tuple[str, ...]
+
+
+class WiderView(msgspec.Struct, frozen=True):
+    """These people would see more of these tables than now, if not at once then in some circumstances."""
+
     tables: tuple[str, ...]
     people: tuple[str, ...]
 
@@ -50,27 +58,74 @@ def effects(
     circumstances: ComparedCircumstances,
 ) -> list[Effect]:
     """Whose lens changes, of the people who may read the tables."""
-    rules = [
-        (table, rules_of(before, table, shape), rules_of(after, table, shape)) for table, shape in tables
-    ]
-    alike: dict[tuple[int, int], tuple[TableRules, TableRules, list[Node]]] = {}
-    for table, old, new in rules:
-        alike.setdefault((id(old), id(new)), (old, new, []))[2].append(table)
-    everyone = people(before, metalake, (r for _, old, new in rules for r in (old, new)), circumstances)
     changed: dict[tuple[str, str], dict[str, list[str]]] = {}
-    for who, names in everyone:
-        for old, new, same in alike.values():
+    alike = _alike(before, after, tables)
+    for who, names in _everyone(before, metalake, alike, circumstances):
+        for old, new, same in alike:
             was, will = _verdict(old, who, circumstances), _verdict(new, who, circumstances)
             if _same(was, will):
                 continue
             schema = new.shape.schema
             key = summary(was, old.shape.schema), summary(will, schema)
-            for name in names:
-                caller = before.caller(circumstances.identity(name), metalake.id)
-                for table in same:
-                    if allowed(before, caller, Op.LOAD_TABLE, table):
-                        changed.setdefault(key, {}).setdefault(before.ref(table).full_name, []).append(name)
-    return _grouped(changed)
+            for table, name in _readers(before, names, same, circumstances):
+                changed.setdefault(key, {}).setdefault(table, []).append(name)
+    return [
+        Effect(was, will, tables, people)
+        for (was, will), by_table in sorted(changed.items())
+        for tables, people in _together(by_table)
+    ]
+
+
+def widened(
+    before: Authority,
+    after: Authority,
+    metalake: Node,
+    tables: Iterable[tuple[Node, Shape]],
+    circumstances: ComparedCircumstances,
+) -> list[WiderView]:
+    """Who, of the people who may read the tables, would see more of them: for any purpose and at any time.
+
+    INVARIANT: what cannot be shown to be no more counts as more.
+    """
+    found: dict[str, list[str]] = {}
+    alike = _alike(before, after, tables)
+    for who, names in _everyone(before, metalake, alike, circumstances):
+        for old, new, same in alike:
+            if next(wider(Side(old, who), Side(new, who), circumstances.now), None) is None:
+                continue
+            for table, name in _readers(before, names, same, circumstances):
+                found.setdefault(table, []).append(name)
+    return [WiderView(tables, people) for tables, people in _together(found)]
+
+
+_Alike = list[tuple[TableRules, TableRules, list[Node]]]
+"""Tables with the same policies, tags and columns, before and after."""
+
+
+def _alike(before: Authority, after: Authority, tables: Iterable[tuple[Node, Shape]]) -> _Alike:
+    found: dict[tuple[int, int], tuple[TableRules, TableRules, list[Node]]] = {}
+    for table, shape in tables:
+        old, new = rules_of(before, table, shape), rules_of(after, table, shape)
+        found.setdefault((id(old), id(new)), (old, new, []))[2].append(table)
+    return list(found.values())
+
+
+def _everyone(
+    authority: Authority, metalake: Node, alike: _Alike, circumstances: ComparedCircumstances
+) -> list[tuple[Person, list[str]]]:
+    rules = (each for old, new, _ in alike for each in (old, new))
+    return people(authority, metalake, rules, circumstances)
+
+
+def _readers(
+    authority: Authority, names: list[str], tables: list[Node], circumstances: ComparedCircumstances
+) -> Iterator[tuple[str, str]]:
+    """Every table by name with each of these people who may read it."""
+    for name in names:
+        caller = authority.caller(circumstances.identity(name), authority.objects[tables[0].id].metalake)
+        for table in tables:
+            if allowed(authority, caller, Op.LOAD_TABLE, table):
+                yield authority.ref(table).full_name, name
 
 
 def people(
@@ -121,14 +176,9 @@ def _same(was: LensVerdict, will: LensVerdict) -> bool:
     return was.lens.id == will.lens.id
 
 
-def _grouped(changed: dict[tuple[str, str], dict[str, list[str]]]) -> list[Effect]:
-    """Tables that change alike for the same people, together."""
-    found: list[Effect] = []
-    for (was, will), tables in sorted(changed.items()):
-        together: dict[tuple[str, ...], list[str]] = {}
-        for table, people in tables.items():
-            together.setdefault(tuple(sorted(people)), []).append(table)
-        found += [
-            Effect(was, will, tuple(sorted(names)), people) for people, names in sorted(together.items())
-        ]
-    return found
+def _together(tables: dict[str, list[str]]) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
+    """Tables that are the same for the same people, together."""
+    found: dict[tuple[str, ...], list[str]] = {}
+    for table, people in tables.items():
+        found.setdefault(tuple(sorted(people)), []).append(table)
+    return [(tuple(sorted(names)), people) for people, names in sorted(found.items())]

@@ -1,4 +1,8 @@
-"""What a catalog's properties say about giving out access to its storage."""
+"""What a catalog's properties say about its storage: how it is reached, and how access to it is given out.
+
+INVARIANT: this is the only reading of these properties. The server's own access, Spark's, and what clients are given are
+all made from it, so that a default which is true for one of them is true for all.
+"""
 
 import re
 from collections.abc import Mapping
@@ -78,6 +82,28 @@ class StorageSettings(msgspec.Struct, frozen=True):
             _lifetime(_setting(properties, "s3-token-expire-in-secs")),
             _flag("s3-remote-signing", _setting(properties, "s3-remote-signing"), default=False),
         )
+
+    def address(self) -> dict[str, str]:
+        """How the storage is reached, as Iceberg's readers in Java and in Python are told; holds no secret."""
+        known = {
+            "client.region": self.region,
+            "s3.region": self.region,
+            "s3.path-style-access": "true" if self.path_style else "false",
+        }
+        if self.endpoint is not None:
+            known["s3.endpoint"] = self.endpoint.url
+        if not self.path_style:
+            known["s3.force-virtual-addressing"] = "true"
+        return known
+
+    def access(self) -> dict[str, str]:
+        """The address, with the keys of the server."""
+        keys = {
+            "s3.access-key-id": self.key_id,
+            "s3.secret-access-key": self.secret_key,
+            "s3.session-token": self.session_token,
+        }
+        return self.address() | {name: key.hidden for name, key in keys.items() if key is not None}
 
     @property
     def partition(self) -> str:

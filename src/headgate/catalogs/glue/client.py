@@ -1,0 +1,158 @@
+"""A client of AWS Glue: credentials, time limits, pages, and its errors in the words of the house."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Final
+
+import boto3
+import botocore.exceptions as boto
+from botocore.config import Config
+from botocore.credentials import DeferredRefreshableCredentials
+from botocore.session import get_session
+
+from headgate.catalogs.glue.settings import GlueSettings
+from headgate.catalogs.outside.line import Line
+from headgate.model import errors as e
+from headgate.model.objects import ObjectType, clip
+
+Json = dict[str, Any]
+
+_MOST_NAMES: Final = 100_000
+"""What one list may hold: each gets a row here."""
+_QUICK: Final = Config(
+    connect_timeout=3,
+    read_timeout=8,
+    retries={"total_max_attempts": 4, "mode": "standard"},
+    max_pool_connections=16,
+    # A redirect or a proxy of the environment would lead where nobody looked.
+    proxies={},
+)
+_SILENT: Final = (boto.ConnectionError, boto.HTTPClientError)
+_THROTTLED: Final = ("Throttling", "TooManyRequests", "RequestLimitExceeded", "ProvisionedThroughput")
+_CREDENTIALS: Final = (
+    "AccessDenied",
+    "ExpiredToken",
+    "InvalidClientTokenId",
+    "InvalidSignature",
+    "SignatureDoesNotMatch",
+    "UnrecognizedClient",
+    "MissingAuthentication",
+    "IncompleteSignature",
+)
+
+
+class GlueClient:
+    """Speaks to one account's Glue. Its secrets stay in here."""
+
+    def __init__(self, settings: GlueSettings, catalog: str) -> None:
+        self.settings = settings
+        self.line = Line("AWS Glue", catalog)
+        self._lock = threading.Lock()
+        self._client: Any = None
+
+    def __repr__(self) -> str:
+        return f"GlueClient({self.settings.address!r})"
+
+    def close(self) -> None:
+        with self._lock:
+            if self._client is not None:
+                self._client.close()
+            self._client = None
+
+    def ask(self, operation: str, about: ObjectType, named: str, **arguments: Any) -> Json:
+        """One call; `about` and `named` say what is missing or there already, if it is."""
+        with self.line.ask(), self._translated(about, named):
+            answer: Json = getattr(self._open(), operation)(**self._with_catalog(arguments))
+            return answer
+
+    def every(self, operation: str, key: str, about: ObjectType, named: str, **arguments: Any) -> list[Json]:
+        """All pages of a list. INVARIANT: a token that comes again ends it."""
+        found: list[Json] = []
+        tokens: set[str] = set()
+        more: Json = {}
+        while True:
+            page = self.ask(operation, about, named, **arguments, **more)
+            found += page.get(key) or []
+            token = page.get("NextToken")
+            if not token:
+                return found
+            if token in tokens or len(found) > _MOST_NAMES:
+                raise e.Damaged(f"{self.line.named} lists more than {_MOST_NAMES} names, or has no end")
+            tokens.add(token)
+            more = {"NextToken": token}
+
+    def _with_catalog(self, arguments: Json) -> Json:
+        return {**({"CatalogId": self.settings.catalog_id} if self.settings.catalog_id else {}), **arguments}
+
+    def _open(self) -> Any:
+        with self._lock:
+            if self._client is None:
+                self._client = self._session().client(
+                    "glue",
+                    region_name=self.settings.region,
+                    endpoint_url=self.settings.address,
+                    config=_QUICK,
+                )
+            return self._client
+
+    def _session(self) -> Any:
+        """Static keys, then a role that is assumed with these or with the server's identity, then that identity."""
+        s = self.settings
+        keys: Json = {}
+        if s.key_id is not None and s.secret_key is not None:
+            keys = {"aws_access_key_id": s.key_id.hidden, "aws_secret_access_key": s.secret_key.hidden}
+        base = boto3.Session(region_name=s.region, **keys)
+        if s.role is None:
+            return base
+
+        def assumed() -> Json:
+            sts = base.client("sts", region_name=s.region, endpoint_url=s.sts_endpoint, config=_QUICK)
+            external = {"ExternalId": s.external_id} if s.external_id else {}
+            got = sts.assume_role(RoleArn=s.role, RoleSessionName="headgate", **external)["Credentials"]
+            return {
+                "access_key": got["AccessKeyId"],
+                "secret_key": got["SecretAccessKey"],
+                "token": got["SessionToken"],
+                "expiry_time": got["Expiration"].isoformat(),
+            }
+
+        inner = get_session()
+        inner._credentials = DeferredRefreshableCredentials(assumed, "assume-role")  # type: ignore[attr-defined]
+        return boto3.Session(botocore_session=inner, region_name=s.region)
+
+    @contextmanager
+    def _translated(self, about: ObjectType, named: str) -> Iterator[None]:
+        """INVARIANT: nothing of what AWS says is repeated: its words name accounts, roles and resources."""
+        try:
+            yield
+        except _SILENT as error:
+            raise self.line.silent(type(error).__name__) from None
+        except boto.ClientError as error:
+            raise self._error(str(error.response.get("Error", {}).get("Code", "")), about, named) from None
+        except boto.ParamValidationError:
+            raise e.IllegalArgument(f"AWS Glue cannot keep '{clip(named)}' like this") from None
+        except boto.BotoCoreError as error:
+            raise e.ConnectionFailed(
+                f"{self.line.named} cannot be asked", hint=type(error).__name__
+            ) from None
+
+    def _error(self, code: str, about: ObjectType, named: str) -> e.HeadgateError:
+        code = code.rpartition("#")[2]
+        if code == "EntityNotFoundException":
+            return e.NotFound(f"{about} '{clip(named)}' does not exist", about=about)
+        if code == "AlreadyExistsException":
+            return e.AlreadyExists(f"{about} '{clip(named)}' already exists", about=about)
+        if code in ("ConcurrentModificationException", "VersionMismatchException"):
+            return e.Conflict(
+                "the table was changed by somebody else", hint="refresh it and commit again", about="commit"
+            )
+        if code in ("InvalidInputException", "ValidationException", "ResourceNumberLimitExceededException"):
+            return e.IllegalArgument(f"AWS Glue refuses '{clip(named)}'", hint=code)
+        if code.startswith(_THROTTLED):
+            return e.ConnectionFailed(f"{self.line.named} has too much to do", hint="ask again later")
+        if code.startswith(_CREDENTIALS):
+            return e.ConnectionFailed(
+                f"{self.line.named} refuses the credentials that it was declared with", hint=code
+            )
+        return e.ConnectionFailed(f"{self.line.named} failed to answer", hint=clip(code, 60))

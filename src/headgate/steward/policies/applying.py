@@ -1,0 +1,146 @@
+"""Documents made the policies of a metalake: what removes a policy or shows somebody more is agreed to first.
+
+Nothing is taken back by accident: an empty folder, a branch that lacks a file or a filter that was edited says so before it
+acts. INVARIANT: without the digest of a plan, no change of documents removes a policy or widens anybody's view.
+"""
+
+import datetime as dt
+import hashlib
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import msgspec
+
+from headgate.decide import Authority, Node, Op
+from headgate.decide.changes.effects import ComparedCircumstances, WiderView
+from headgate.language.policies.export import dump
+from headgate.model.errors import Conflict, IllegalArgument
+from headgate.model.objects import ObjectRef, clip
+from headgate.model.principals import Identity
+from headgate.steward.findings import examine
+from headgate.steward.kernel import Kernel
+from headgate.steward.policies.authoring import Authoring
+from headgate.steward.policies.edits import Edit, PolicyFiles
+from headgate.steward.policies.inspection import Inspection
+
+_NAMED: Final = 5
+"""So many names are told one by one."""
+
+
+class ProposedEdits(msgspec.Struct, frozen=True):
+    """What documents would change, and what of it somebody must agree to."""
+
+    edits: tuple[Edit, ...]
+    digest: str
+    asks: tuple[str, ...]
+
+
+class Applying:
+    def __init__(self, kernel: Kernel, authoring: Authoring, inspection: Inspection) -> None:
+        self.kernel = kernel
+        self.authoring = authoring
+        self.inspection = inspection
+
+    def propose(
+        self, identity: Identity, metalake: ObjectRef, files: PolicyFiles, *, at_least: int = 0
+    ) -> ProposedEdits:
+        """What `apply` would do for the same caller. It takes the rights of `apply`, and changes nothing."""
+        authority, top, _, edits = self.authoring.compared(identity, metalake, files, at_least=at_least)
+        asks = tuple(self._asks(identity, metalake, authority, top, edits))
+        return ProposedEdits(tuple(edits), digest(edits), asks)
+
+    def apply(
+        self,
+        identity: Identity,
+        metalake: ObjectRef,
+        files: PolicyFiles,
+        *,
+        agreed: str | None = None,
+        allow_empty: bool = False,
+        at_least: int = 0,
+    ) -> list[Edit]:
+        """Make the policies of a metalake those of the documents, all of it or nothing."""
+        authority, top, wanted, edits = self.authoring.compared(identity, metalake, files, at_least=at_least)
+        if not wanted and not allow_empty:
+            raise IllegalArgument(
+                "the documents hold no policies",
+                hint="name others; that there shall be none is said with --allow-empty ('allowEmpty' over HTTP)",
+            )
+        if agreed is not None and agreed != digest(edits):
+            raise Conflict(
+                "what the documents would change is not what was agreed to", hint="look at the plan again"
+            )
+
+        def agree() -> None:
+            asks = list(self._asks(identity, metalake, authority, top, edits))
+            if asks:
+                raise IllegalArgument(
+                    f"this has to be agreed to: {'; '.join(asks)}",
+                    hint="look at the plan and send its digest as 'plan'",
+                )
+
+        self.authoring.write(identity, metalake, authority, edits, last=None if agreed else agree)
+        return edits
+
+    def _asks(
+        self,
+        identity: Identity,
+        metalake: ObjectRef,
+        authority: Authority,
+        top: Node,
+        edits: Sequence[Edit],
+    ) -> Iterator[str]:
+        """What somebody must agree to.
+
+        INVARIANT: whose view a change widens is told to those only who may ask about others. From everybody else it takes a
+        word for whatever could widen one.
+        """
+        removed = [edit.name for edit in edits if edit.kind == "removed"]
+        if removed:
+            yield f"{_policies(removed)} would be removed"
+        loose = [edit.name for edit in edits if edit.kind != "removed" and _could_widen(edit)]
+        if not examine(authority, identity, Op.ASK, metalake).allowed:
+            if loose:
+                yield f"{_policies(loose)} could show somebody more, and you may not be told whom"
+            return
+        now = ComparedCircumstances(dt.datetime.now(dt.UTC))
+        wider, unread = self.inspection.widened(identity, authority, top, edits, now)
+        for each in wider:
+            yield describe(each)
+        if unread and (removed or loose):
+            yield f"the columns of {_some(unread)} cannot be told now, so nor can who would see more of it"
+
+
+def describe(view: WiderView) -> str:
+    """Who would see more of what, in a sentence."""
+    return f"{_some(view.people)} would see more of {_some(view.tables)}"
+
+
+def digest(edits: Sequence[Edit]) -> str:
+    """Stands for edits: who agreed to a plan agreed to these and no others."""
+    sides = (
+        side
+        for edit in edits
+        for side in (
+            f"{edit.kind} {edit.name}",
+            "" if edit.before is None else dump([edit.before.policy]),
+            "" if edit.after is None else dump([edit.after]),
+        )
+    )
+    return hashlib.sha256("\0".join(sides).encode()).hexdigest()
+
+
+def _could_widen(edit: Edit) -> bool:
+    """Whether an edit could show anybody more. A new policy only restricts, unless its mask goes before others."""
+    return edit.kind in ("changed", "renewed") or (
+        edit.after is not None and bool(edit.after.mask and edit.after.priority)
+    )
+
+
+def _policies(names: Sequence[str]) -> str:
+    return f"{'policy' if len(names) == 1 else 'policies'} {_some(names)}"
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return ", ".join(clip(name) for name in names[:_NAMED]) + more

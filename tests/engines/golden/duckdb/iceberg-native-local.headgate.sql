@@ -1,0 +1,18 @@
+-- DuckDB: catalog 'lake' of metalake 'demo', through Headgate.
+-- For the shell of DuckDB, or any of its clients.
+-- Replace what stands in <>. 'headgate token create --user NAME' makes one.
+-- The tables are files in a local folder: run this where the server runs, as the server's user.
+INSTALL httpfs;
+LOAD httpfs;
+INSTALL iceberg;
+LOAD iceberg;
+CREATE SECRET "lake_token" (
+  TYPE iceberg,
+  TOKEN '<HEADGATE_TOKEN>'
+);
+ATTACH 'demo.lake' AS "lake" (
+  TYPE iceberg,
+  ENDPOINT 'https://headgate.example.com/iceberg',
+  SECRET "lake_token",
+  ACCESS_DELEGATION_MODE 'none'
+);

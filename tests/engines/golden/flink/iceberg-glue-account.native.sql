@@ -1,0 +1,21 @@
+-- Flink: catalog 'lake' of metalake 'demo', past Headgate.
+-- For the SQL client, or the init script that it is started with (sql-client.sh -i FILE).
+-- WARNING: Headgate's policies do not hold on this way. Who uses these settings sees what the system behind the
+-- catalog and its storage let them see: no grant, row filter or mask of Headgate applies, and nothing of it is
+-- audited.
+-- AWS keys are not written here: the engine finds its own, from its environment or its machine's role.
+-- The jars of iceberg-flink-runtime and, for S3, iceberg-aws-bundle 1.12.0 lie in Flink's lib folder.
+CREATE CATALOG `lake` WITH (
+  'type' = 'iceberg',
+  'catalog-impl' = 'org.apache.iceberg.aws.glue.GlueCatalog',
+  'warehouse' = 's3://bucket/iceberg',
+  'glue.id' = '123456789012',
+  'glue.endpoint' = 'https://vpce-1.glue.eu-west-1.vpce.amazonaws.com',
+  'io-impl' = 'org.apache.iceberg.aws.s3.S3FileIO',
+  'client.region' = 'eu-west-1',
+  's3.cross-region-access-enabled' = 'true',
+  'client.factory' = 'org.apache.iceberg.aws.AssumeRoleAwsClientFactory',
+  'client.assume-role.arn' = 'arn:aws:iam::123456789012:role/reader',
+  'client.assume-role.region' = 'eu-west-1',
+  'client.assume-role.external-id' = 'external-1'
+);
