@@ -248,6 +248,17 @@ class Kernel:
             if not _known_writer(authority, permit, permit.node.id) and permit.node.id in authority.objects:
                 writers.add(tx, permit.node.id, permit.identity.user)
 
+    @contextmanager
+    def writing(self, permit: Permit, *, outside: bool) -> Iterator[None]:
+        """Write a table that another system may keep: what it was told stays there though our change fails, and so does
+        who wrote it. Only then: before, it would move the revision that the change's permits are of."""
+        try:
+            yield
+        except BaseException:
+            if outside:
+                self.wrote(permit)
+            raise
+
     def _keep_writer(self, tx: Write, authority: Authority, permits: Sequence[Permit]) -> None:
         """INVARIANT: who writes or makes a table is known for good as having written it, in the same transaction.
 

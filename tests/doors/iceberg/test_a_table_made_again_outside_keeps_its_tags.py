@@ -10,6 +10,7 @@ import pytest
 from headgate.catalogs.iceberg import table_metadata
 from headgate.catalogs.openings import Openings
 from headgate.decide import Op
+from headgate.model.errors import Conflict
 from headgate.model.objects import ObjectRef, ObjectType
 from headgate.model.principals import Identity
 from headgate.steward import Steward
@@ -239,3 +240,22 @@ def test_a_rename_that_was_made_is_not_answered_as_refused(api: Api, remote: Any
 
 def fields_of(metadata: dict[str, Any]) -> list[dict[str, Any]]:
     return list(metadata["schemas"][0]["fields"])
+
+
+def test_who_wrote_it_is_known_though_our_own_change_fails(
+    api: Api, remote: AnyRest, steward: Steward, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other server has the commit by then."""
+    api("admin", "PUT", f"{LAKE}/owners/table/fed.r.t", {"name": "ann", "type": "user"})
+    node = steward.kernel.authority().find(T)
+    assert node is not None
+
+    def fails(*_: object, **__: object) -> None:
+        raise Conflict("somebody else changed it", about="commit")
+
+    monkeypatch.setattr(steward.documents, "_keeps_history", lambda _: None)
+    monkeypatch.setattr(steward.documents.placing, "take_over", fails)
+    commit = {"requirements": [], "updates": [{"action": "set-properties", "updates": {"x": "y"}}]}
+    assert api("ann", "POST", "/iceberg/v1/lake.fed/namespaces/r/tables/t", commit).status_code == 409
+    assert remote.tables["t"]["properties"]["x"] == "y"
+    assert steward.kernel.authority().writers.get(node.id) == {"ann"}

@@ -186,11 +186,8 @@ class Documents:
         for commit in commits:
             if commit.name is None:
                 self._keeps_history(commit)
-        if adapter.outside:
-            # The other server keeps the commit whatever becomes of our transaction.
-            for commit in commits:
-                if commit.name is None:
-                    self.kernel.wrote(commit.permit)
+        for commit in commits:
+            abandoned.enter_context(self.kernel.writing(commit.permit, outside=adapter.outside))
         changes = [(commit.place, commit.requirements, commit.updates) for commit in commits]
         if len(changes) > 1 and commits_together(adapter):
             return adapter.commit_together(changes)

@@ -123,12 +123,11 @@ class Tables:
             # Asked before the system behind the catalog renames it, and again by the change itself.
             parent = before.parent if into is None else into[1].node.id
             self.kernel.foresee(permit, ObjectPut(before.id, parent, ObjectType.TABLE, name))
-        if adapter.outside:
-            # The other server keeps the change whatever becomes of our transaction.
-            self.kernel.wrote(permit)
-        staged = adapter.alter_table(place, changes)
+        with self.kernel.writing(permit, outside=adapter.outside):
+            staged = adapter.alter_table(place, changes)
         permits = (permit, *more) if into is None else (permit, *into, *more)
         with (
+            self.kernel.writing(permit, outside=adapter.outside),
             Abandoned(staged) as until,
             self.kernel.change(*permits, telling=lambda _: _record_changes(changes)) as tx,
         ):
