@@ -205,7 +205,9 @@ class TestBetweenPermitAndChange:
         document(api)
 
     def test_a_column_that_came_meanwhile_counts(self, api: Api, steward: Steward) -> None:
-        """No revision moves by a commit: only the document tells that a policy hides something now."""
+        """No revision moves by a commit, but by somebody's first: only the document tells that a policy hides something now."""
+        first = {"requirements": [], "updates": [{"action": "set-properties", "updates": {"x": "y"}}]}
+        assert api("bob", "POST", ICE_TABLE, first).status_code == 200
         policy = MASK.replace("email", "secret").replace("lake.cat.s.customers", "lake.cat.s")
         applied(api, policy, user="bob")
         permit = steward.kernel.permit(Identity("ann"), Op.DROP_TABLE, self.REF)
