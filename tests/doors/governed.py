@@ -56,13 +56,13 @@ def applied(api: Api, *texts: str, user: str = "admin", whole: bool = True) -> A
     return done(agreed(api, user, sent(*texts, whole=whole)))
 
 
-def agreed(api: Api, user: str, body: dict[str, Any]) -> Any:
+def agreed(api: Api, user: str, body: dict[str, Any], **more: Any) -> Any:
     """The answer to documents whose changes were looked at and agreed to, or to looking at them."""
     path = "/api/headgate/policies/apply?metalake=lake"
-    proposed = api(user, "POST", path, {**body, "dryRun": True})
+    proposed = api(user, "POST", path, {**body, "dryRun": True}, **more)
     if proposed.status_code != 200:
         return proposed
-    return api(user, "POST", path, {**body, "plan": proposed.json()["digest"], "allowEmpty": True})
+    return api(user, "POST", path, {**body, "plan": proposed.json()["digest"], "allowEmpty": True}, **more)
 
 
 def planned(api: Api, *texts: str, whole: bool = True) -> Any:

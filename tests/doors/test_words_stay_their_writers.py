@@ -6,12 +6,11 @@ import pytest
 
 from tests.conftest import Api
 from tests.doors.claimed import NONE, UNKNOWN, claimed
-from tests.doors.governed import HIDE, TABLES, applied, govern, sent
+from tests.doors.governed import HIDE, TABLES, agreed, applied, govern, sent
 from tests.doors.settled import LAKE, done, give, refused, securable
 
 __all__ = ["claimed"]
 
-APPLY = "/api/headgate/policies/apply?metalake=lake"
 PROBE = """\
 policy: probe
 on: lake.cat.s.customers
@@ -42,7 +41,8 @@ def table(call: Api, user: str, **more: str) -> Any:
 
 
 def write(call: Api, user: str, text: str, **more: str) -> list[tuple[str, str]]:
-    changes = done(call(user, "POST", APPLY, sent(text, whole=False), **more))["changes"]
+    """What changed when somebody wrote a policy and agreed to what that does."""
+    changes = done(agreed(call, user, sent(text, whole=False), **more))["changes"]
     return [(change["change"], change["policy"]) for change in changes]
 
 
@@ -202,4 +202,4 @@ def test_no_mask_overrules_in_words_of_a_writer_who_left(api: Api) -> None:
 def test_a_mask_shows_no_other_column_that_is_hidden(api: Api, mask: str) -> None:
     applied(api, HIDE, whole=False)
     text = f'policy: m\non: lake.cat.s.customers\nto: [user:bob]\nmask:\n  region: "{mask}"\n'
-    assert api("ann", "POST", APPLY, sent(text, whole=False)).status_code != 200
+    assert refused(agreed(api, "ann", sent(text, whole=False)))

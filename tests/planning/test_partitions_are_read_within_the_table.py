@@ -112,7 +112,10 @@ def test_nothing_of_another_tables_manifests_is_read_or_listed(tmp_path: Path) -
 
 
 def test_no_other_code_opens_manifests_or_files() -> None:
-    """`snapshot.manifests(io)` of pyiceberg follows any path; so would a file system of one's own."""
+    """`snapshot.manifests(io)` of pyiceberg follows any path; so would a file system of one's own.
+
+    Purging is below planning and holds every path against the table's own folders itself: tests/catalogs/outside shows it.
+    """
     ways = {
         r"\.manifests\(": {
             "planning/indexing/index.py",
@@ -120,8 +123,10 @@ def test_no_other_code_opens_manifests_or_files() -> None:
             "planning/plan.py",
             "steward/reads/copies/collecting.py",
             "lenses/entries.py",
+            "catalogs/outside/purging.py",
         },
-        r"fetch_manifest_entry|load_file_io|\.inspect\b|StaticTable": set(),
+        r"fetch_manifest_entry": {"catalogs/outside/purging.py"},
+        r"load_file_io|\.inspect\b|StaticTable": set(),
         r"\bnew_input\(|\bnew_output\(": {
             "catalogs/iceberg/storage.py",
             "planning/manifests/reader.py",
@@ -131,7 +136,7 @@ def test_no_other_code_opens_manifests_or_files() -> None:
             "catalogs/iceberg/storage.py",
             "doors/iceberg/access.py",
         },
-        r"\.scan\(": set(),
+        r"\.scan\(": {"engines/config/python_clients.py"},  # in a text for the user to paste
     }
     for pattern, allowed in ways.items():
         found = {
@@ -140,6 +145,6 @@ def test_no_other_code_opens_manifests_or_files() -> None:
             if re.search(pattern, path.read_text()) and path.relative_to(SRC).parts[0] != "sync"
         }
         assert found <= allowed, pattern
-    for path in SRC.rglob("*.py"):
+    for path in set(SRC.rglob("*.py")) - {SRC / "catalogs/outside/purging.py"}:
         for arguments in re.findall(r"\.manifests\(([^)]*)\)", path.read_text()):
             assert not re.fullmatch(r"(self\.)?(storage\.)?io", arguments.strip()), path

@@ -48,15 +48,15 @@ def read(answer: httpx.Response, *, signed_by_token: bool = True) -> Any:
         return body
     status = _STATUS_BY_CODE.get(body.get("code"), 502) if answer.is_success else answer.status_code
     message = str(body.get("message") or f"the server answered {answer.status_code}")
-    said = unquote(answer.headers.get(NEXT, ""))
+    advice = unquote(answer.headers.get(NEXT, ""))
     # The message ends with what to do next, for clients that show nothing else.
-    message = message.removesuffix(f": {said}") if said else message
+    message = message.removesuffix(f": {advice}") if advice else message
     if status == 401:
-        raise Denied(message, said or _signing(signed_by_token))
+        raise Denied(message, advice or _signing(signed_by_token))
     if status == 403:
-        raise Denied(message, said or "ask for it to be granted; 'headgate explain' says what is missing")
+        raise Denied(message, advice or "ask for it to be granted; 'headgate explain' says what is missing")
     kind = Usage if status == 400 else Failure
-    raise kind(message, said or _next(str(body.get("type", "")), status))
+    raise kind(message, advice or _next(str(body.get("type", "")), status))
 
 
 def listing(noun: str) -> str | None:

@@ -48,8 +48,8 @@ def say(
     `on` names its object as it is called now; `groups` are those that the actor's token told, None if it told none.
     """
     _keep(tx, record, on, action, groups)
-    words = _words(tx, record.id).get(record.id, _NOBODYS)
-    tx.journal(_set(record.id, record.body, words))
+    authorship = _authorship(tx, record.id).get(record.id, _NOBODYS)
+    tx.journal(_set(record.id, record.body, authorship))
 
 
 def silence(tx: Write, record: ObjectRecord, on: str | None) -> None:
@@ -97,7 +97,7 @@ def history(read: Read, policy: int) -> list[Version]:
     ]
 
 
-class _Words(msgspec.Struct, frozen=True):
+class _Authorship(msgspec.Struct, frozen=True):
     """Who ever wrote a policy, and of whoever wrote what it says now what their token told then, and when."""
 
     authors: tuple[str, ...] = ()
@@ -105,41 +105,43 @@ class _Words(msgspec.Struct, frozen=True):
     since: int = 0
 
 
-_NOBODYS: Final = _Words()
+_NOBODYS: Final = _Authorship()
 
 
-def _words(read: Read, policy: int | None = None) -> dict[int, _Words]:
+def _authorship(read: Read, policy: int | None = None) -> dict[int, _Authorship]:
     """Whose words a policy, or every policy, says, by its id."""
     query = select(_h.policy, _h.actor, _h.document, _h.action, _h.groups, _h.revision).order_by(
         _h.policy, _h.version
     )
     actors: dict[int, set[str]] = {}
-    said: dict[int, Any] = {}
+    latest: dict[int, Any] = {}
     for row in read.execute(query if policy is None else query.where(_h.policy == policy)):
         actors.setdefault(row.policy, set()).add(row.actor)
-        last = said.get(row.policy)
+        last = latest.get(row.policy)
         if last is None or last.document != row.document or row.action == RENEWED:
             # Who enables it, renames it or gives it another comment did not choose its words.
-            said[row.policy] = row
+            latest[row.policy] = row
     return {
-        id: _Words(
+        id: _Authorship(
             (*sorted(actors[id] - {row.actor}), row.actor),
             None if row.groups is None else tuple(msgspec.json.decode(row.groups)),
             row.revision,
         )
-        for id, row in said.items()
+        for id, row in latest.items()
     }
 
 
-def _set(id: int, body: dict[str, Any], words: _Words) -> PolicySet:
-    return PolicySet(id, document_of(body), body["enabled"], words.authors, words.groups, words.since)
+def _set(id: int, body: dict[str, Any], authorship: _Authorship) -> PolicySet:
+    return PolicySet(
+        id, document_of(body), body["enabled"], authorship.authors, authorship.groups, authorship.since
+    )
 
 
 def all_set(read: Read) -> Iterator[PolicySet]:
     """What every policy says, for compiling from everything."""
     o = t.objects.c
-    words = _words(read)
+    authorship = _authorship(read)
     for row in rows(read, select(o.id, o.body).where(o.type == ObjectType.POLICY.value)):
         body = msgspec.json.decode(row.body)
         if body.get("policyType") == OWN:
-            yield _set(row.id, body, words.get(row.id, _NOBODYS))
+            yield _set(row.id, body, authorship.get(row.id, _NOBODYS))

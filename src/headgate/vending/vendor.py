@@ -223,18 +223,20 @@ class Vendors:
 
     def __init__(self, openings: Openings) -> None:
         self._openings = openings
-        self._known: dict[StorageSettings, Vendor] = {}
+        self._known: dict[frozenset[tuple[str, str]], Vendor] = {}
         self._lock = threading.Lock()
 
     def of(self, properties: Mapping[str, str]) -> Vendor:
-        settings = StorageSettings.of(properties)
+        # Every governed read asks: what the properties say is worked out once.
+        key = frozenset(properties.items())
         with self._lock:
-            known = self._known.get(settings)
+            known = self._known.get(key)
             if known is None:
+                settings = StorageSettings.of(properties)
                 if len(self._known) >= _MOST_VENDORS:
                     self._known.clear()
                 self._openings.check_addresses(properties)
-                known = self._known[settings] = Vendor(settings, self._openings)
+                known = self._known[key] = Vendor(settings, self._openings)
             return known
 
 

@@ -149,8 +149,8 @@ class Worker:
                 raise
             except Exception as error:
                 # Spark has read nothing yet, so what it says of itself holds no value of a table.
-                said = str(error).strip().partition("\n")[0][:300]
-                log.error("Spark does not start", error=type(error).__name__, reason=said)
+                reason = str(error).strip().partition("\n")[0][:300]
+                log.error("Spark does not start", error=type(error).__name__, reason=reason)
                 raise Unavailable(
                     "Spark does not start", hint=f"{type(error).__name__}; the worker's log says more"
                 ) from error

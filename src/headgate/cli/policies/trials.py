@@ -55,8 +55,8 @@ def _report(results: list[dict[str, str]]) -> str:
     """One suite for each file, one case for each test."""
     files: dict[str, list[JunitCase]] = {}
     for result in results:
-        said = "" if result["result"] == "passed" else result["result"]
-        case = JunitCase(result["file"], result["test"], "failure" if said else "", said)
+        failure = "" if result["result"] == "passed" else result["result"]
+        case = JunitCase(result["file"], result["test"], "failure" if failure else "", failure)
         files.setdefault(result["file"], []).append(case)
     return as_junit(files.items())
 

@@ -190,11 +190,11 @@ def junit_text(done: list[dict[str, Any]]) -> str:
 def _cases(result: dict[str, Any]) -> Iterator[JunitCase]:
     target = result["target"]
     for item in result["items"]:
-        name, told = f"{item['change']}: {item['what']}", f"{item['outcome']}: {item['detail']}"
+        name, outcome = f"{item['change']}: {item['what']}", f"{item['outcome']}: {item['detail']}"
         if item["outcome"] in _BAD:
-            yield JunitCase(target, name, "failure", told)
+            yield JunitCase(target, name, "failure", outcome)
         elif item["outcome"] == _UNSUPPORTED:
-            yield JunitCase(target, name, "skipped", told)
+            yield JunitCase(target, name, "skipped", outcome)
         else:
             yield JunitCase(target, name)
     for note in result["notes"]:

@@ -42,7 +42,7 @@ class Standing:
     """The owner of the metalake."""
     writer: Writer | None = None
     """Whose words it says, in the groups that the metalake keeps; None if they are gone."""
-    told: Writer | None = None
+    claimed: Writer | None = None
     """The writer also in the groups that their token told when they wrote; None if it told none."""
     since: int = 0
     """The revision at which they wrote."""
@@ -59,7 +59,7 @@ class Standing:
         What their token told when they wrote counts for what the other policy said already then: the guard asked them
         about it. Whom a later one is for, their next token may tell otherwise.
         """
-        return self.told if self.told is not None and other.since <= self.since else self.writer
+        return self.claimed if self.claimed is not None and other.since <= self.since else self.writer
 
     def may_be_kept_from(self, other: "Standing", to: Audience, except_: Audience) -> bool:
         """Whether the other policy, for these people, may bind who wrote this one, who may not change it.
@@ -72,7 +72,7 @@ class Standing:
             return True
         if writer.among(other.changers) or writer.among(except_):
             return False
-        return writer.is_for(to) or (other.by_token and writer is not self.told)
+        return writer.is_for(to) or (other.by_token and writer is not self.claimed)
 
     def may_change(self, other: "Standing") -> bool:
         """Whether who wrote this policy may change the other one."""
@@ -116,8 +116,8 @@ def _writers(
     if member is None or (removed is not None and removed >= rule.since):
         # INVARIANT: somebody added later under the name did not write it.
         return None, None
-    told = None if rule.groups is None else _writer(authority, member, rule.groups)
-    return _writer(authority, member, ()), told
+    claimed = None if rule.groups is None else _writer(authority, member, rule.groups)
+    return _writer(authority, member, ()), claimed
 
 
 def _writer(authority: Authority, member: Member, claimed: Iterable[str]) -> Writer:

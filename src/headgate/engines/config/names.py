@@ -74,5 +74,5 @@ def _one_of(choices: type[_C], text: str | None, what: str) -> _C:
     for choice in choices:
         if text is not None and choice == text.lower():
             return choice
-    said = f"'{clip(text)}' is no {what}" if text else f"'{what}' is missing"
-    raise IllegalArgument(said, hint=f"use one of {', '.join(choices)}")
+    message = f"'{clip(text)}' is no {what}" if text else f"'{what}' is missing"
+    raise IllegalArgument(message, hint=f"use one of {', '.join(choices)}")

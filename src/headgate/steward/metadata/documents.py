@@ -145,13 +145,18 @@ class Documents:
             if chosen:
                 adapter = self.tables.documents_of(commit.permit)
                 more += self.placing.named(commit.permit, adapter, commit.place, chosen)
-        for attempt in range(_TRIES):
-            staged = self._staged(commits)
-            try:
-                return self._committed(commits, staged, more, name)
-            except Conflict as conflict:
-                if conflict.about != "commit" or attempt == _TRIES - 1:
-                    raise
+        outside = self.tables.documents_of(commits[0].permit).outside
+        with ExitStack() as written:
+            for commit in commits:
+                if commit.name is None:
+                    written.enter_context(self.kernel.writing(commit.permit, outside=outside))
+            for attempt in range(_TRIES):
+                staged = self._staged(commits)
+                try:
+                    return self._committed(commits, staged, more, name)
+                except Conflict as conflict:
+                    if conflict.about != "commit" or attempt == _TRIES - 1:
+                        raise
         raise AssertionError("the loop above returns or raises")
 
     def _committed(
@@ -186,8 +191,6 @@ class Documents:
         for commit in commits:
             if commit.name is None:
                 self._keeps_history(commit)
-        for commit in commits:
-            abandoned.enter_context(self.kernel.writing(commit.permit, outside=adapter.outside))
         changes = [(commit.place, commit.requirements, commit.updates) for commit in commits]
         if len(changes) > 1 and commits_together(adapter):
             return adapter.commit_together(changes)

@@ -190,8 +190,10 @@ class Authoring:
             before_it = authority.policies.get(id)
             others = set(() if before_it is None else before_it.authors) - {identity.user}
             authors = (*sorted(others), identity.user)
-            told = tuple(sorted(identity.groups)) if identity.groups_known else None
-            changes.append(PolicySet(id, document, edit.after.enabled, authors, told, authority.revision + 1))
+            claimed = tuple(sorted(identity.groups)) if identity.groups_known else None
+            changes.append(
+                PolicySet(id, document, edit.after.enabled, authors, claimed, authority.revision + 1)
+            )
             changes.append(LabelSet(id, self.target(authority, edit.after).id, 0, None, True))
         return authority.applied(changes, authority.revision)
 
@@ -401,13 +403,13 @@ class Authoring:
             return
         target = self.target(authority, policy)
         body = {"policyType": OWN, "enabled": policy.enabled, "content": content_of(policy)}
-        told = permit.identity.groups if permit.identity.groups_known else None
+        claimed = permit.identity.groups if permit.identity.groups_known else None
         on = authority.ref(target).full_name
         if edit.before is None:
             checked_name(policy.name, "policy")
             record = created(tx, permit, ObjectType.POLICY, policy.name, comment=policy.comment, body=body)
             labels.put(tx, record.id, target.id, 0, None)
-            kept.say(tx, record, on, "create", told)
+            kept.say(tx, record, on, "create", claimed)
             return
         before = objects.present(tx, edit.before.id)
         objects.alter(tx, before, comment=policy.comment or "", body=body)
@@ -417,7 +419,7 @@ class Authoring:
         if was is None or was.id != target.id:
             labels.put(tx, before.id, target.id, 0, None)
         action = kept.RENEWED if edit.kind == "renewed" else "change"
-        kept.say(tx, objects.present(tx, before.id), on, action, told)
+        kept.say(tx, objects.present(tx, before.id), on, action, claimed)
 
     # -- one at a time --------------------------------------------------------------------------------------------
 
@@ -444,12 +446,12 @@ class Authoring:
         top = permit.authority.objects[permit.node.metalake]
         self.read_on(top, after)
         metalake = ObjectRef(permit.ref.metalake, ObjectType.METALAKE)
-        said = replace(after, name=record.name)
-        if said != before.policy:
-            edit = Edit("changed", record.name, before, said)
+        rewritten = replace(after, name=record.name)
+        if rewritten != before.policy:
+            edit = Edit("changed", record.name, before, rewritten)
             self.write(permit.identity, metalake, permit.authority, [edit])
         elif content is not None and self._renews(permit.authority, top, before, permit.identity):
-            edit = Edit("renewed", record.name, before, said)
+            edit = Edit("renewed", record.name, before, rewritten)
             self.write(permit.identity, metalake, permit.authority, [edit])
         if after.name != record.name:
             with self.kernel.change(permit) as tx:
