@@ -151,7 +151,12 @@ class HeadgateStand(Stand):
             for person in (*USERS, *GROUPS):
                 access.add_principal(tx, root, PrincipalKind(person.kind.value), person.name)
         self.connector = HeadgateConnector(
-            self.store, self.metalake, f"headgate:{self.metalake}", shapes=lambda _authority, _table: SHAPE
+            self.store,
+            self.metalake,
+            f"headgate:{self.metalake}",
+            shapes=lambda _authority, _table: SHAPE,
+            # Who pushes is the author of the policies that come, and sees what they use.
+            writing=lambda: self.store.write("admin", "sync"),
         )
 
     def asked_as(self, user: Principal, object: Securable) -> tuple[Authority, Caller, Node]:
