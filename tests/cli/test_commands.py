@@ -224,5 +224,5 @@ def test_engine_settings_are_printed_as_they_are_to_be_pasted(run: Run, server: 
     assert misfit.returncode == 2
     assert "use properties or sql" in misfit.stderr
     native = run(*asked, "trino", "--through", "native", **there)
-    assert (native.returncode, native.stdout) == (1, "")
+    assert (native.returncode, native.stdout) == (2, "")
     assert "there is no system behind it" in native.stderr

@@ -218,7 +218,8 @@ class Hunt:
             name = old.text.splitlines()[0].removeprefix("policy: ")
             self.admin("DELETE", f"{LAKE}/policies/{name}")
         files = [{"file": f"{n}.yaml", "text": policy.text} for n, policy in enumerate(policies)]
-        self.admin("POST", "/api/headgate/policies/apply?metalake=lake", {"files": files, "whole": False})
+        if files:
+            self.admin("POST", "/api/headgate/policies/apply?metalake=lake", {"files": files, "whole": False})
         case.policies = list(policies)
 
     def _tag(self, table: Table, rng: random.Random) -> None:
