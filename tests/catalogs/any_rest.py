@@ -22,6 +22,8 @@ class AnyRest:
         self.url = ""
         self.tables: dict[str, Json] = {}
         self.choose = "s3://nowhere/t"
+        self.answers_changes_with: int | None = None
+        """How a commit that was made is answered for; 0 ends the conversation without any."""
 
     def put(self, name: str, location: str, id: str | None = None, **properties: str) -> Json:
         """Make a table of its own, without anybody asking."""
@@ -97,6 +99,12 @@ def any_rest() -> Iterator[AnyRest]:
                 status, answer = catalog.answer(self.command, urlsplit(self.path).path, body)
             except HeadgateError as error:
                 status, answer = 400, _error(400, str(error))
+            said = catalog.answers_changes_with
+            if said is not None and self.command == "POST":
+                if said == 0:
+                    self.close_connection = True
+                    return
+                status, answer = said, {} if said == 200 else _error(said, "CommitFailedException")
             data = b"" if answer is None else json.dumps(answer).encode()
             self.send_response(status)
             self.send_header("content-type", "application/json")

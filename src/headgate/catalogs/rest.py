@@ -3,7 +3,6 @@
 import time
 import uuid
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import Any, Final
 
 import msgspec
@@ -14,7 +13,7 @@ from headgate.catalogs.iceberg.storage import Storage
 from headgate.catalogs.interface import Described, Document, Namespace, Staged, TablePlace
 from headgate.catalogs.locations import GOVERNED, inside, more_places, normal
 from headgate.catalogs.openings import Openings
-from headgate.catalogs.outside.claims import Claims, outside_folders, outside_identity
+from headgate.catalogs.outside.claims import Claims, kept_there, outside_folders, outside_identity
 from headgate.catalogs.rest_client import RestClient, segment
 from headgate.model import tables as t
 from headgate.model.errors import (
@@ -23,7 +22,7 @@ from headgate.model.errors import (
     NotFound,
     Unsupported,
 )
-from headgate.model.objects import ObjectType
+from headgate.model.objects import SCHEMA_SEPARATOR, ObjectType
 from headgate.store import Store, places
 from headgate.store.metadata.sources import server_of
 
@@ -143,7 +142,11 @@ class RestIceberg:
             "properties": {**first["properties"], "format-version": str(first["format-version"])},
         }
         made = self.create_document(at, request)
-        described = descriptions.describe_table(at.name, made.result.metadata, made.result.location)
+        try:
+            described = descriptions.describe_table(at.name, made.result.metadata, made.result.location)
+        except HeadgateError:
+            made.abandon()
+            raise
         return Staged(described, made.commit, made.abandon)
 
     def alter_table(self, at: TablePlace, changes: tuple[t.TableChange, ...]) -> Staged[t.LoadedTable]:
@@ -158,14 +161,23 @@ class RestIceberg:
                 },
             ]
             now = self.commit_document(at, requirements, updates).result
-        commit = self.claims.claiming(at, now)
+        staged = self._changed(at, now) if updates else Staged(now, self.claims.claiming(at, now))
         renames = [change for change in changes if isinstance(change, t.RenameTable)]
         if renames:
-            schema = (
-                tuple(renames[-1].new_schema_name.split(":")) if renames[-1].new_schema_name else at.schema
-            )
-            self.rename(at, TablePlace(schema, renames[-1].new_name))
-        return Staged(descriptions.describe_table(at.name, now.metadata, now.location), commit)
+            into = renames[-1].new_schema_name
+            try:
+                self.rename(
+                    at,
+                    TablePlace(
+                        tuple(into.split(SCHEMA_SEPARATOR)) if into else at.schema, renames[-1].new_name
+                    ),
+                )
+            except HeadgateError as error:
+                if updates:
+                    raise kept_there(at) from error
+                raise
+        described = descriptions.describe_table(at.name, now.metadata, now.location)
+        return Staged(described, staged.commit, staged.abandon)
 
     def drop_table(self, at: TablePlace, *, purge: bool) -> Staged[None]:
         try:
@@ -227,21 +239,21 @@ class RestIceberg:
         if at.type is ObjectType.TABLE:
             # May be left out, but not every server believes that.
             body["stage-create"] = False
-        return self._made(at, _document(self.client.ask("POST", self._kind(at), at.type, body)))
+        return self._made(at, _made_there(at, self.client.ask("POST", self._kind(at), at.type, body)))
 
     def register_document(self, at: TablePlace, location: str) -> Staged[Document]:
         route = "register" if at.type is ObjectType.TABLE else "register-view"
         path = f"/namespaces/{self.client.namespace(at.schema)}/{route}"
         body = {"name": at.name, "metadata-location": location}
-        return self._made(at, _document(self.client.register(path, at.type, body)))
+        return self._made(at, _made_there(at, self.client.register(path, at.type, body)))
 
     def commit_document(
         self, at: TablePlace, requirements: Sequence[Json], updates: Sequence[Json]
     ) -> Staged[Document]:
         self._check_own(at)
         body = self._commit(at, requirements, updates)
-        answer = _document(self.client.ask("POST", self._path(at), at.type, body))
-        return Staged(answer, self.claims.claiming(at, answer)) if at.object else self._made(at, answer)
+        answer = _made_there(at, self.client.ask("POST", self._path(at), at.type, body))
+        return self._staged(at, answer)
 
     def commit_together(
         self, changes: Sequence[tuple[TablePlace, Sequence[Json], Sequence[Json]]]
@@ -256,11 +268,13 @@ class RestIceberg:
             self._check_own(at)
         body = {"table-changes": [self._commit(*change) for change in changes]}
         self.client.ask("POST", "/transactions/commit", ObjectType.TABLE, body)
-        answers = [self.document(at) for at, _, _ in changes]
-        return [
-            Staged(answer, self.claims.claiming(at, answer))
-            for (at, _, _), answer in zip(changes, answers, strict=True)
-        ]
+        staged: list[Staged[Document]] = []
+        try:
+            for at, _, _ in changes:
+                staged.append(self._staged(at, self.document(at)))
+        except HeadgateError as error:
+            raise kept_there(at) from error
+        return staged
 
     def rename(self, at: TablePlace, to: TablePlace) -> None:
         body = {"source": _identifier(at), "destination": _identifier(to)}
@@ -280,10 +294,25 @@ class RestIceberg:
         """A table or view that was made there; taken back if it cannot be its own here."""
 
         def abandon() -> None:
-            with suppress(HeadgateError):
+            try:
                 self.client.ask("DELETE", self._path(at), at.type, purgeRequested="false")
+            except NotFound:
+                return
+            except HeadgateError as error:
+                raise kept_there(at) from error
 
         return Staged(document, self.claims.claiming(at, document), abandon)
+
+    def _changed(self, at: TablePlace, document: Document) -> Staged[Document]:
+        """A table or view that was changed there, which nobody can take back."""
+
+        def abandon() -> None:
+            raise kept_there(at)
+
+        return Staged(document, self.claims.claiming(at, document), abandon)
+
+    def _staged(self, at: TablePlace, document: Document) -> Staged[Document]:
+        return self._changed(at, document) if at.object else self._made(at, document)
 
     # -- inside -------------------------------------------------------------------------------------------------
 
@@ -355,6 +384,14 @@ def _identifier(at: TablePlace) -> Json:
 
 def _present(definition: Json) -> Json:
     return {key: value for key, value in definition.items() if value is not None}
+
+
+def _made_there(at: TablePlace, answer: Any) -> Document:
+    """What the other server says that it made; if that cannot be used, it was made nevertheless."""
+    try:
+        return _document(answer)
+    except Damaged as error:
+        raise kept_there(at) from error
 
 
 def _document(answer: Any) -> Document:

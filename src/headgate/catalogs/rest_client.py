@@ -19,6 +19,14 @@ _SEPARATOR: Final = "%1F"
 _TIMEOUT: Final = httpx.Timeout(30, connect=5)
 _LONGEST: Final = 60.0
 """Seconds that an answer may take from its first byte to its last."""
+_SILENT: Final = "the catalog does not answer"
+_NEVER_SENT: Final = (
+    httpx.ConnectError,
+    httpx.ConnectTimeout,
+    httpx.PoolTimeout,
+    httpx.UnsupportedProtocol,
+    httpx.InvalidURL,
+)
 
 
 class RestClient:
@@ -70,12 +78,12 @@ class RestClient:
 
     def ask(self, method: str, path: str, about: ObjectType, body: Any = None, **query: str) -> Any:
         """The answer to a request below the catalog's prefix; None where there is no body."""
-        return _parse_answer(self._answer(method, path, body, query), about)
+        return _parse_answer(self._answer(method, path, body, query), about, changes=method != "GET")
 
     def register(self, path: str, about: ObjectType, body: Any) -> Any:
         """The answer to a request that names a file. What the other server says against it is not passed on: it may quote
         the file."""
-        return _parse_answer(self._answer("POST", path, body, {}), about, quoted=False)
+        return _parse_answer(self._answer("POST", path, body, {}), about, quoted=False, changes=True)
 
     def _answer(self, method: str, path: str, body: Any, query: dict[str, str]) -> httpx.Response:
         answer = self._send(method, f"{self._start()}{path}", body, query)
@@ -135,7 +143,12 @@ class RestClient:
         headers = {"Authorization": f"Bearer {self._token}"} if self._token else {}
         try:
             return self._read(method, url, json=body, params=query or None, headers=headers)
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
+        except (httpx.HTTPError, httpx.InvalidURL, e.HeadgateError) as error:
+            if method != "GET" and not isinstance(error, _NEVER_SENT):
+                # It may have been done: only the answer is not there.
+                raise _unknown(error.message if isinstance(error, e.HeadgateError) else _SILENT) from None
+            if isinstance(error, e.HeadgateError):
+                raise
             raise _unreachable(error) from None
 
     def _read(self, method: str, url: str, **sent: Any) -> httpx.Response:
@@ -157,14 +170,17 @@ def segment(name: str) -> str:
     return quote(name, safe="")
 
 
-def _parse_answer(answer: httpx.Response, about: ObjectType, *, quoted: bool = True) -> Any:
+def _parse_answer(
+    answer: httpx.Response, about: ObjectType, *, quoted: bool = True, changes: bool = False
+) -> Any:
     if answer.is_success:
         if not answer.content:
             return None
         try:
             return answer.json()
         except ValueError:
-            raise e.ConnectionFailed("the catalog answered something else than JSON") from None
+            why = "the catalog answered something else than JSON"
+            raise (_unknown(why) if changes else e.ConnectionFailed(why)) from None
     try:
         error = answer.json()["error"]
         message, kind = _plain(str(error["message"])), str(error.get("type"))
@@ -189,6 +205,8 @@ def _parse_answer(answer: httpx.Response, about: ObjectType, *, quoted: bool = T
             raise e.Unsupported(message, hint="the catalog behind this one cannot do that")
         case status if 400 <= status < 500:
             raise e.IllegalArgument(message)
+        case status if changes and status != 503:
+            raise _unknown(f"the catalog answered {status}")
         case _:
             raise e.ConnectionFailed("the catalog failed to answer", hint=f"status {answer.status_code}")
 
@@ -200,4 +218,10 @@ def _plain(message: str) -> str:
 
 
 def _unreachable(error: Exception) -> e.ConnectionFailed:
-    return e.ConnectionFailed("the catalog does not answer", hint=type(error).__name__)
+    return e.ConnectionFailed(_SILENT, hint=type(error).__name__)
+
+
+def _unknown(why: str) -> e.OutcomeUnknown:
+    return e.OutcomeUnknown(
+        f"whether the change was made is not known: {why}", hint="load it again before you try again"
+    )

@@ -95,5 +95,9 @@ class ConnectionFailed(HeadgateError):
     """A system behind a catalog did not answer."""
 
 
+class OutcomeUnknown(ConnectionFailed):
+    """A change may have been made or not: whoever keeps it did not say, or went on from it."""
+
+
 class Unavailable(HeadgateError):
     """Headgate cannot decide right now, and therefore does not."""

@@ -256,6 +256,6 @@ def test_who_wrote_it_is_known_though_our_own_change_fails(
     monkeypatch.setattr(steward.documents, "_keeps_history", lambda _: None)
     monkeypatch.setattr(steward.documents.placing, "take_over", fails)
     commit = {"requirements": [], "updates": [{"action": "set-properties", "updates": {"x": "y"}}]}
-    assert api("ann", "POST", "/iceberg/v1/lake.fed/namespaces/r/tables/t", commit).status_code == 409
+    assert api("ann", "POST", "/iceberg/v1/lake.fed/namespaces/r/tables/t", commit).status_code == 504
     assert remote.tables["t"]["properties"]["x"] == "y"
     assert steward.kernel.authority().writers.get(node.id) == {"ann"}

@@ -14,8 +14,15 @@ from headgate.catalogs.interface import Document, TablePlace
 from headgate.catalogs.locations import GOVERNED, normal
 from headgate.catalogs.outside.column_ids import numbered, numbered_columns, numbered_document
 from headgate.model import tables as t
-from headgate.model.errors import Damaged, Forbidden, HeadgateError, IllegalArgument, Unavailable
-from headgate.model.objects import ObjectType
+from headgate.model.errors import (
+    Damaged,
+    Forbidden,
+    HeadgateError,
+    IllegalArgument,
+    OutcomeUnknown,
+    Unavailable,
+)
+from headgate.model.objects import ObjectType, clip
 from headgate.model.past import Past
 from headgate.model.places import overlap
 from headgate.store import Store, Write, dropped, outside_tables, places
@@ -233,4 +240,12 @@ def of_others() -> Forbidden:
     return Forbidden(
         "the table lies in a place that belongs to something else",
         hint="the catalog's server says so: ask who keeps it; 'headgate doctor' tells the operator more",
+    )
+
+
+def kept_there(at: TablePlace) -> OutcomeUnknown:
+    """A change that the other system keeps, though it could not be taken up here."""
+    return OutcomeUnknown(
+        f"{at.type} '{clip(at.name)}' was changed in its own system, but not here",
+        hint="load it again: what is there is what holds",
     )

@@ -16,16 +16,18 @@ from headgate.catalogs.interface import Described, Document, Namespace, Staged, 
 from headgate.catalogs.locations import GOVERNED, checked_warehouse, inside, more_places, normal, segment
 from headgate.catalogs.openings import OPEN_PLACES, Openings
 from headgate.catalogs.outside.broken import broken_table
-from headgate.catalogs.outside.claims import Claims, outside_folders, outside_identity
+from headgate.catalogs.outside.claims import Claims, kept_there, outside_folders, outside_identity
 from headgate.catalogs.outside.pointers import Pointer, PointerSystem, Swap, SwapsTogether
 from headgate.catalogs.outside.purging import purge_files
 from headgate.model import tables as t
 from headgate.model.errors import (
     Conflict,
+    ConnectionFailed,
     Damaged,
     HeadgateError,
     IllegalArgument,
     NotFound,
+    OutcomeUnknown,
     Unsupported,
 )
 from headgate.model.objects import SCHEMA_SEPARATOR, ObjectType, clip
@@ -160,9 +162,11 @@ class PointerCatalog:
             raise
 
         def abandon() -> None:
-            with suppress(HeadgateError):
+            try:
                 self.system.rename(msgspec.structs.replace(to, type=at.type), at)
-                staged.abandon()
+            except HeadgateError as error:
+                raise kept_there(at) from error
+            staged.abandon()
 
         return Staged(staged.result, staged.commit, abandon)
 
@@ -238,7 +242,8 @@ class PointerCatalog:
         self.claims.check((normal(location),))
         document = documents.checked_registered(self.storage, at.type, location, self.allowed)
         self.claims.check(outside_folders(Document(location, document)))
-        return self._pointed(at, Document(location, document))
+        self.system.create(at, location, document)
+        return self._made(at, Document(location, document))
 
     def commit_document(
         self, at: TablePlace, requirements: Sequence[Json], updates: Sequence[Json]
@@ -270,6 +275,9 @@ class PointerCatalog:
                 system.swap_together(swaps)
                 break
             except HeadgateError as error:
+                # All or none of them: one tells.
+                if self._landed(swaps[0].at, swaps[0].location, error):
+                    break
                 for swap in swaps:
                     self._discard(swap.location)
                 if not isinstance(error, Conflict) or attempt == _TRIES - 1:
@@ -322,24 +330,30 @@ class PointerCatalog:
         written = documents.metadata_file(document, 0)
         self.storage.write(written, document)
         try:
-            return self._pointed(at, Document(written, document), lambda: self._discard(written))
-        except HeadgateError:
-            self._discard(written)
-            raise
+            self.system.create(at, written, document)
+        except HeadgateError as error:
+            if not self._landed(at, written, error):
+                self._discard(written)
+                raise
+        return self._made(at, Document(written, document), lambda: self._discard(written))
 
-    def _pointed(
+    def _made(
         self, at: TablePlace, document: Document, discard: Callable[[], None] = lambda: None
     ) -> Staged[Document]:
-        """Make the pointer of a new table or view; it goes again if the table cannot be its own here."""
+        """A new table or view that has its pointer; that goes again if the table cannot be its own here."""
         assert document.location is not None
         location = document.location
-        self.system.create(at, location, document.metadata)
 
         def abandon() -> None:
-            with suppress(HeadgateError):
-                if self.system.load(at).location == location:
-                    self.system.drop(at)
-                    discard()
+            if self._still(at, location) is None:
+                return
+            try:
+                self.system.drop(at)
+            except NotFound:
+                return
+            except HeadgateError as error:
+                raise kept_there(at) from error
+            discard()
 
         claim = self.claims.claiming(at, document)
 
@@ -364,10 +378,11 @@ class PointerCatalog:
             try:
                 self.system.swap(swap)
             except HeadgateError as error:
-                self._discard(swap.location)
-                if not isinstance(error, Conflict) or attempt == _TRIES - 1:
-                    raise
-                continue
+                if not self._landed(at, swap.location, error):
+                    self._discard(swap.location)
+                    if not isinstance(error, Conflict) or attempt == _TRIES - 1:
+                        raise
+                    continue
             return self._swapped(swap, now)
         raise AssertionError("the loop above returns or raises")
 
@@ -383,17 +398,58 @@ class PointerCatalog:
         after = Document(swap.location, swap.document, before.past)
 
         def abandon() -> None:
-            # Back to where it was, unless somebody has gone on from there already.
-            with suppress(HeadgateError):
-                now = self.system.load(swap.at)
-                if now.location == swap.location:
-                    self.system.swap(Swap(swap.at, now, swap.expected.location, before.metadata))
-                    self._discard(swap.location)
+            now = self._still(swap.at, swap.location)
+            if now is None:
+                return
+            try:
+                self.system.swap(Swap(swap.at, now, swap.expected.location, before.metadata))
+            except HeadgateError as error:
+                raise kept_there(swap.at) from error
+            self._discard(swap.location)
 
         return Staged(after, self.claims.claiming(swap.at, after), abandon)
 
+    def _landed(self, at: TablePlace, location: str, error: HeadgateError) -> bool:
+        """Whether a pointer was moved to a document that only this change wrote, though the system answered with an error:
+        an answer may be lost, and what is sent again may be refused because it was done the first time.
+
+        INVARIANT: no document that a pointer may name is deleted, and nobody is told that it was not made.
+        """
+        unsure = isinstance(error, ConnectionFailed)
+        try:
+            now = self.system.load(at)
+            if now.location == location or location in _former(self._document(at, now)):
+                return True
+        except NotFound:
+            pass
+        except HeadgateError as fault:
+            unsure = unsure or isinstance(fault, ConnectionFailed)
+        if unsure:
+            # What did not arrive yet may still do so.
+            raise OutcomeUnknown(
+                f"whether {at.type} '{clip(at.name)}' was changed is not known: {error.message}",
+                hint="load it again before you try again",
+            ) from error
+        return False
+
+    def _still(self, at: TablePlace, location: str) -> Pointer | None:
+        """The pointer of a change that is to be taken back; None if it is gone. Whoever went on from there keeps it."""
+        try:
+            now = self.system.load(at)
+        except NotFound:
+            return None
+        except HeadgateError as error:
+            raise kept_there(at) from error
+        if now.location != location:
+            raise kept_there(at)
+        return now
+
     def _as_described(self, at: TablePlace, staged: Staged[Document]) -> Staged[t.LoadedTable]:
-        described = descriptions.describe_table(at.name, staged.result.metadata, staged.result.location)
+        try:
+            described = descriptions.describe_table(at.name, staged.result.metadata, staged.result.location)
+        except HeadgateError:
+            staged.abandon()
+            raise
         return Staged(described, staged.commit, staged.abandon, staged.finish)
 
     def _discard(self, location: str) -> None:
@@ -404,6 +460,13 @@ class PointerCatalog:
     def _purge(self, at: TablePlace, document: Document) -> None:
         purge_files(document, self.storage, self.own_folders(document))
         self.claims.release(at.object, self.storage)
+
+
+def _former(document: Document) -> set[str]:
+    """Where the metadata of a table lay before."""
+    log = document.metadata.get("metadata-log")
+    entries = log if isinstance(log, list) else []
+    return {str(entry.get("metadata-file")) for entry in entries if isinstance(entry, dict)}
 
 
 _NO_WAREHOUSE: Final = "set the property 'warehouse' of the catalog to a folder or an s3:// bucket"

@@ -27,6 +27,8 @@ _MEANING: Final[tuple[tuple[type[e.HeadgateError], tuple[int, str]], ...]] = (
     (e.Conflict, (409, "CommitFailedException")),
     (e.NotInUse, (403, "ForbiddenException")),
     (e.InUse, (409, "AlreadyExistsException")),
+    # INVARIANT: never an answer that clients take for "not made": they would delete the files that they wrote for it.
+    (e.OutcomeUnknown, (504, "CommitStateUnknownException")),
     (e.ConnectionFailed, (503, "ServiceUnavailableException")),
     (e.Unavailable, (503, "ServiceUnavailableException")),
     (e.HeadgateError, (500, "InternalServerError")),

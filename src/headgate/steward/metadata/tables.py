@@ -18,7 +18,15 @@ from headgate.catalogs.interface import (
 from headgate.decide import Op, visible
 from headgate.model import tables as t
 from headgate.model.changes import ObjectGone, ObjectPut
-from headgate.model.errors import AlreadyExists, IllegalArgument, NameTaken, NotFound, Unsupported
+from headgate.model.errors import (
+    AlreadyExists,
+    HeadgateError,
+    IllegalArgument,
+    NameTaken,
+    NotFound,
+    OutcomeUnknown,
+    Unsupported,
+)
 from headgate.model.objects import SCHEMA_SEPARATOR, ObjectRef, ObjectType, checked_name, clip
 from headgate.model.principals import Audit
 from headgate.model.properties import check_read
@@ -211,6 +219,7 @@ class Abandoned:
     """Takes a staged change back if the transaction around its commit fails, once that has let go of the store.
 
     INVARIANT: never what may have been committed: where the database failed while it committed, what was written stays.
+    What stays, here or in another system, is told as such: a client that took it for undone would delete its files.
     """
 
     def __init__(self, *staged: Staged[Any]) -> None:
@@ -221,10 +230,27 @@ class Abandoned:
     def __enter__(self) -> "Abandoned":
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: object, trace: object) -> None:
-        if kind is not None and (self.decided_by is None or not self.decided_by.ending):
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        if error is None:
+            return
+        unknown: OutcomeUnknown | None = None
+        if self.decided_by is not None and self.decided_by.ending:
+            unknown = OutcomeUnknown(
+                "whether the change was made is not known: the store was told to keep it and did not answer",
+                hint="read it again before you try again",
+            )
+        else:
             for staged in reversed(self.staged):
-                staged.abandon()
+                try:
+                    staged.abandon()
+                except OutcomeUnknown as kept:
+                    unknown = OutcomeUnknown(f"{kept.message}: {_reason(error)}", hint=kept.hint)
+        if unknown is not None:
+            raise unknown from error
+
+
+def _reason(error: BaseException) -> str:
+    return error.message if isinstance(error, HeadgateError) else "something failed"
 
 
 def _segments(schema: ObjectRef) -> tuple[str, ...]:
