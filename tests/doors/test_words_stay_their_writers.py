@@ -195,6 +195,52 @@ def test_no_mask_overrules_in_words_of_a_writer_who_left(api: Api) -> None:
     assert refused(api("eve", "PUT", f"{LAKE}/owners/policy/weak", {"name": "admin", "type": "user"}))
 
 
+STRONG = "policy: strong\non: lake.cat.s\nto: [everyone]\nmask:\n  email: replace_with_null(email)\n"
+WEAK = "policy: weak\non: lake.cat.s\nto: [user:bob]\npriority: 5\nmask:\n  email: upper(email)\n"
+
+
+def given_to_admin(api: Api) -> None:
+    """ann wrote the weak mask while there was no other one, and admin, who may change every policy, owns it."""
+    applied(api, WEAK, user="ann", whole=False)
+    done(api("ann", "PUT", f"{LAKE}/owners/policy/weak", {"name": "admin", "type": "user"}))
+
+
+@pytest.mark.parametrize("left", [False, True])
+def test_a_mask_written_later_does_not_yield_to_words_of_somebody_who_may_not_change_it(
+    api: Api, left: bool
+) -> None:
+    given_to_admin(api)
+    if left:
+        done(api("admin", "DELETE", f"{LAKE}/users/ann"))
+    answer = agreed(api, "admin", sent(STRONG, whole=False))
+    assert refused(answer)
+    assert "would yield" in answer.json()["message"]
+    # Whoever may change both says it in words of their own, and then it stands.
+    applied(api, WEAK.replace("upper", "lower"), whole=False)
+    applied(api, STRONG, whole=False)
+    done(table(api, "bob"))
+
+
+@pytest.mark.parametrize("left", [False, True])
+def test_a_mask_that_comes_into_reach_later_does_not_yield_to_them_either(api: Api, left: bool) -> None:
+    done(api("admin", "POST", f"{LAKE}/tags", {"name": "x"}))
+    given_to_admin(api)
+    if left:
+        done(api("admin", "DELETE", f"{LAKE}/users/ann"))
+    strong = STRONG.replace(
+        "mask:\n  email: replace_with_null(email)",
+        "columns:\n  c: has_tag('x')\nmask:\n  c: replace_with_null(c)",
+    )
+    applied(api, strong, whole=False)
+    done(table(api, "bob"))
+    done(api("admin", "POST", f"{LAKE}/objects/column/cat.s.customers.email/tags", {"tagsToAdd": ["x"]}))
+    assert refused(table(api, "bob"))
+    # The same text, said again by somebody who may change both.
+    assert write(api, "admin", WEAK) == [("renewed", "weak")]
+    done(table(api, "bob"))
+    assert write(api, "admin", WEAK) == []
+
+
 # -- the controls ----------------------------------------------------------------------------------------------------
 
 

@@ -404,7 +404,8 @@ def _choose(draft: _LensDraft, hidden: frozenset[int]) -> dict[int, tuple[Column
             continue
         top = max(clause.parsed.policy.priority for _, clause in offers)
         best = [(m, c) for m, c in offers if c.parsed.policy.priority == top]
-        draft.denials += _unlifted(best, [(m, c) for m, c in offers if (m, c) not in best])
+        sure = [(m, c) for m, c in best if c not in draft.doubtful] or best
+        draft.denials += _unlifted(sure, [(m, c) for m, c in offers if (m, c) not in best])
         if len({mask.text for mask, _ in best}) > 1:
             draft.denials.append(
                 Denial(
@@ -441,11 +442,12 @@ def _named(offers: Iterable[tuple[ColumnMask, Clause]]) -> tuple[str, ...]:
 
 
 def _unlifted(best: list[tuple[ColumnMask, Clause]], others: list[tuple[ColumnMask, Clause]]) -> list[Denial]:
-    """INVARIANT: a mask yields to a higher priority only if the owner of that policy may change the one that yields."""
+    """INVARIANT: a mask yields to a higher priority only if both the owner of that policy and whoever wrote it may change
+    the one that yields."""
     return [
         Denial(
             (best[0][1].name, other.name),
-            "the owner of the first may not change the second, so neither mask yields",
+            "the owner of the first, or whoever wrote it, may not change the second, so neither mask yields",
         )
         for mask, other in others
         if mask.text != best[0][0].text and not any(c.standing.lifts(other.standing) for _, c in best)

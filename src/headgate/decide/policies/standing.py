@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from headgate.decide.authority import Authority, Member, Rule
-from headgate.decide.policies.rules import Audience, readable
+from headgate.decide.policies.rules import Audience, Parsed, readable
 from headgate.model.principals import PrincipalKind
 
 _NONE: frozenset[str] = frozenset()
@@ -50,6 +50,10 @@ class Standing:
     """Whether `to` names a group, or a role that a group holds: tokens tell who is in it."""
 
     def lifts(self, other: "Standing") -> bool:
+        """Whether both the owner of this policy and whoever wrote it may change the other one."""
+        return self.owner_may_change(other) and self.may_change(other)
+
+    def owner_may_change(self, other: "Standing") -> bool:
         """Whether the owner of this policy may change the other one."""
         return other.owner in self.hands or self.chief in self.hands
 
@@ -158,16 +162,32 @@ def _either(one: Audience, other: Audience) -> Audience:
 
 
 def doubts(authority: Authority, rule: Rule) -> frozenset[int]:
-    """The enabled policies that may keep something from who wrote this one: their readers are denied what it uses."""
+    """The enabled policies that may keep something from who wrote this one, and those whose masks do not yield to it
+    because of who wrote it: the readers of either are denied."""
     words, metalake = standing_of(authority, rule), authority.objects[rule.id].metalake
+    said = readable(rule.document)
     found = set()
     for other in authority.policies.values():
         policy = readable(other.document)
         if other.id == rule.id or not other.enabled or authority.objects[other.id].metalake != metalake:
             continue
-        if policy is None or words.may_be_kept_from(standing_of(authority, other), policy.to, policy.except_):
+        standing = standing_of(authority, other)
+        if (
+            policy is None
+            or words.may_be_kept_from(standing, policy.to, policy.except_)
+            or (
+                _is_above(said, policy)
+                and words.owner_may_change(standing)
+                and not words.may_change(standing)
+            )
+        ):
             found.add(other.id)
     return frozenset(found)
+
+
+def _is_above(one: Parsed | None, other: Parsed) -> bool:
+    """Whether the mask of one policy would go before that of another wherever they meet."""
+    return one is not None and bool(one.mask and other.mask) and one.policy.priority > other.policy.priority
 
 
 def overruled(before: Authority, after: Authority, policy: int) -> Iterator[int]:
@@ -182,8 +202,8 @@ def overruled(before: Authority, after: Authority, policy: int) -> Iterator[int]
         if above is None or above.policy.priority <= below.policy.priority:
             continue
         lower = standing_of(after, after.policies[other.id])
-        lifted = will.lifts(lower) and not was.lifts(standing_of(before, other))
-        if lifted and not will.may_change(lower):
+        given = will.owner_may_change(lower) and not was.owner_may_change(standing_of(before, other))
+        if given and not will.may_change(lower):
             yield other.id
 
 

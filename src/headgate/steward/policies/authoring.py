@@ -294,7 +294,7 @@ class Authoring:
                 verb = "would overrule" if upper.id == id else "would yield to"
                 raise Forbidden(
                     f"policy '{clip(policy.name)}' {verb} the mask of {named} on {where}",
-                    hint="a mask yields only to a policy whose owner may change the one that yields",
+                    hint="a mask yields only to a policy whose owner and writer may both change the one that yields",
                     about=ObjectType.POLICY,
                 )
 
