@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import Final
 
+from headgate.catalogs.destinations import kept_secrets
 from headgate.catalogs.interface import Catalog
 from headgate.catalogs.registry import CatalogDefinition, Registry, new_folder
 from headgate.decide import Authority, Node, Op, visible
@@ -221,6 +222,14 @@ class Catalogs(Containers):
                     f"property '{key}' of catalog '{clip(record.name)}' cannot change once it is made",
                     hint="create another catalog",
                 )
+        moved = kept_secrets(record.properties, properties, updates.put)
+        if moved is not None:
+            address, kept = moved
+            raise IllegalArgument(
+                f"property '{clip(address)}' of catalog '{clip(record.name)}' cannot change by itself: "
+                "secrets that were given for another address would go there",
+                hint=f"set or remove in the same request: {clip(', '.join(kept))}",
+            )
 
     def _check_storage(self, type: CatalogType, properties: dict[str, str], before: dict[str, str]) -> None:
         """What a catalog says of giving out access to its storage must make sense before it is kept."""
