@@ -31,6 +31,11 @@ _MOST_REMOTE: Final = 200
 _SYSTEMS: Final = {_ICEBERG: (BACKEND, _NATIVE), "hive": ("metastore-type", "hive")}
 """The property that says which of several systems is behind a provider, and which it is where nothing is said."""
 
+_STORAGE: Final = frozenset({"s3-endpoint", "s3-region"})
+"""Where the documents and files of tables are read."""
+_ACCOUNT: Final = frozenset({"aws-access-key-id", "s3-access-key-id", "s3-external-id", "s3-role-arn"})
+"""Whose Glue is asked."""
+
 _LEGACY: Final = {(CatalogType.FILESET, "hadoop"): "fileset"}
 """Names that older clients still send."""
 
@@ -78,6 +83,8 @@ class Provider(msgspec.Struct, frozen=True):
     open: Callable[[CatalogDefinition], Catalog]
     fixed: frozenset[str] = frozenset()
     """Properties that may not change once the catalog is made, because tables already rest on them."""
+    asked: frozenset[str] = frozenset()
+    """The others that say where its tables are asked for, or as whom: the other system may answer with other tables."""
     check: Callable[[CatalogDefinition], None] = lambda definition: None
     """Refuses what this kind of catalog cannot be declared with."""
 
@@ -85,9 +92,18 @@ class Provider(msgspec.Struct, frozen=True):
     def kind(self) -> str:
         return " ".join(word for word in (self.name, self.backend, "catalog") if word)
 
+    def asks_elsewhere(self, before: Mapping[str, str], after: Mapping[str, str]) -> bool:
+        """Whether the tables of a catalog would be looked for in another place, or in the name of somebody else."""
+        return any(_said(before, key) != _said(after, key) for key in self.asked | self.fixed)
+
     def __str__(self) -> str:
         backend = f" with {_SYSTEMS[self.name][0]}={self.backend}" if self.backend else ""
         return f"{self.name}{backend} ({self.type})"
+
+
+def _said(properties: Mapping[str, str], key: str) -> tuple[str | None, ...]:
+    """What properties say under a name, in both spellings of those of storage."""
+    return properties.get(key), properties.get(key.replace("s3-", "s3.", 1))
 
 
 class _Connected(Catalog, Protocol):
@@ -120,6 +136,7 @@ class Registry:
                 _NATIVE,
                 native,
                 frozenset({BACKEND, "warehouse"}),
+                _STORAGE,
             ),
             Provider(
                 CatalogType.RELATIONAL,
@@ -127,6 +144,7 @@ class Registry:
                 "rest",
                 self._rest,
                 frozenset({BACKEND, "uri", "warehouse"}),
+                _STORAGE | {"credential", "oauth2-server-uri", "scope", "token"},
             ),
             Provider(
                 CatalogType.RELATIONAL,
@@ -134,6 +152,7 @@ class Registry:
                 "jdbc",
                 self._jdbc,
                 frozenset({BACKEND, URL_KEY, "warehouse", NAME}),
+                _STORAGE | {"jdbc-user"},
                 self._check_jdbc,
             ),
             self._glue(_ICEBERG, ICEBERG, BACKEND),
@@ -178,7 +197,15 @@ class Registry:
 
         fixed = frozenset({key, "aws-region", "s3-region", "aws-glue-catalog-id", "aws-glue-endpoint"})
         backend = "" if kind == BOTH else "glue"
-        return Provider(CatalogType.RELATIONAL, provider, backend, opened, fixed | {"warehouse"}, check)
+        return Provider(
+            CatalogType.RELATIONAL,
+            provider,
+            backend,
+            opened,
+            fixed | {"warehouse"},
+            _STORAGE | _ACCOUNT,
+            check,
+        )
 
     def _check_warehouse(self, definition: CatalogDefinition) -> None:
         """Where others keep tables too is not this server's own warehouse, which it divides by itself."""

@@ -109,9 +109,12 @@ class Catalogs(Containers):
             properties = updates.applied_to(before.properties)
             self._check_changed(before, updates, properties)
             renamed = updates.name not in (None, before.name)
-            more = properties is not None and tells_more(before.properties, properties)
+            more = properties is not None and (
+                tells_more(before.properties, properties) or self._asks_elsewhere(before, properties)
+            )
             if renamed or (more and not self._changes_all_policies(permit)):
-                # A catalog that goes by another name is gone by its own: who sees a part of it does neither.
+                # A catalog that goes by another name is gone by its own, and one that asks another server for its tables has
+                # others under the names that policies are for: who sees a part of it does neither.
                 self.kernel.demand(self.kernel.authority(), permit.identity, Op.DROP_CATALOG, permit.ref)
             if properties is not None:
                 self.registry.check(_definition(before, properties))
@@ -176,6 +179,11 @@ class Catalogs(Containers):
         """Whether the caller owns the metalake: who may change what restricts them may choose how it is enforced."""
         lake = ObjectRef(permit.ref.metalake, ObjectType.METALAKE)
         return examine(self.kernel.authority(), permit.identity, Op.ALTER_METALAKE, lake).allowed
+
+    def _asks_elsewhere(self, record: ObjectRecord, properties: dict[str, str]) -> bool:
+        """Whether the tables of a catalog would be looked for elsewhere, or as somebody else."""
+        provider = self.registry.provider(catalog_type(record), record.body["provider"], record.properties)
+        return provider.asks_elsewhere(record.properties, properties)
 
     def _check_shared(self, permit: Permit, holders: Iterable[int]) -> None:
         """Refuse a source that these catalogs have, in the same words whichever they are.
