@@ -23,6 +23,17 @@ class SchemaError(ValueError):
     """A schema, or a name looked up in one, that cannot be used; says which part and why."""
 
 
+_DOTTED: Final = "i\u0307"
+
+
+def folded(name: str) -> str:
+    """A name in the one spelling in which names are the same that some engine takes for the same.
+
+    To upper case first: so do Java's comparisons, for which an i with or without its dot is no other letter, as in Turkish.
+    """
+    return name.upper().casefold().replace(_DOTTED, "i")
+
+
 class Simple(msgspec.Struct, frozen=True):
     """A type without parameters that matter here; geometry and geography keep theirs in the name."""
 

@@ -8,7 +8,7 @@ from functools import cached_property
 import msgspec
 
 from headgate.model.past import NOTHING_BEFORE, Past
-from headgate.model.schema import Field, ListType, MapType, Schema, StructType, Type
+from headgate.model.schema import Field, ListType, MapType, Schema, StructType, Type, folded
 
 Path = tuple[str, ...]
 
@@ -102,7 +102,7 @@ class Shape:
             others |= self._folded[_fold(path)]
         for above, name in places:
             for holder in (above, *outer.get(above, ())):
-                others |= self._folded_children.get((holder, name.casefold()), set())
+                others |= self._folded_children.get((holder, folded(name)), set())
         return others if direct else others - self.schema.by_id.keys()
 
     @cached_property
@@ -155,7 +155,7 @@ class Shape:
     def _folded_children(self) -> Mapping[tuple[int, str], set[int]]:
         found: dict[tuple[int, str], set[int]] = {}
         for (above, name), ids in self.children.items():
-            found.setdefault((above, name.casefold()), set()).update(ids)
+            found.setdefault((above, folded(name)), set()).update(ids)
         return found
 
     def ids(self, path: Path) -> tuple[int, ...] | None:
@@ -178,7 +178,7 @@ class Shape:
 
 
 def _fold(path: Path) -> Path:
-    return tuple(part.casefold() for part in path)
+    return tuple(folded(part) for part in path)
 
 
 def without(schema: Schema, hidden: frozenset[int]) -> Schema:
