@@ -201,6 +201,23 @@ def test_keys_are_joined_by_who_may_alter_their_policies_only(api: Api) -> None:
     assert api("admin", "POST", f"{KEYS}/people/join?metalake=lake", {"tables": ["cat.s"]}).status_code == 400
 
 
+def test_who_writes_no_policies_is_not_told_which_keys_are_named(api: Api) -> None:
+    """Whoever writes policies hears that a name is taken, as they would when they use it; nobody else does."""
+    body = {"tables": ["cat.s.customers"]}
+
+    def heard(user: str, key: str) -> Any:
+        every = [api(user, "POST", f"{KEYS}/{key}/{way}?metalake=lake", body) for way in ("join", "leave")]
+        return [(one.status_code, one.text.replace(key, "key")) for one in every]
+
+    assert heard("bob", "people") == heard("bob", "nothing")
+    assert heard("mallory", "people") != heard("mallory", "nothing")
+    # Who owns one policy could name the key in it, and who may apply policies reads their words.
+    done(api("admin", "PUT", f"{LAKE}/owners/policy/people", {"name": "hr", "type": "user"}))
+    assert heard("hr", "people")[0][0] == 200
+    give(api, "bob", "applies", securable("metalake", "lake", "apply_policy"))
+    assert heard("bob", "people")[0][0] == 403
+
+
 def test_a_key_that_is_named_anew_is_shared_by_nobody(api: Api, steward: Steward) -> None:
     table(api, "hr", "staff")
     done(

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from headgate.decide import Authority, Node, Op
+from headgate.decide import Authority, Node, Op, allowed
 from headgate.decide.policies.mask_keys import fills, naming
 from headgate.model.errors import Forbidden, NotFound
 from headgate.model.objects import ObjectRef, ObjectType, clip
@@ -73,13 +73,28 @@ class MaskKeys:
 
     def _permits(self, permit: Permit, name: str) -> list[Permit]:
         policies = naming(permit.authority, permit.node.id).get(name, ())
-        if not policies:
+        if not policies or not _may_hear_of(permit, policies):
             raise NotFound(f"no policy names the key '{clip(name)}'", hint="write the policy first")
         check(permit.authority, permit.identity, policies, name)
         refs = [permit.authority.ref(permit.authority.objects[id]) for id in policies]
         return [
             self.kernel.permit(permit.identity, Op.ALTER_POLICY, ref, at=permit.authority) for ref in refs
         ]
+
+
+def _may_hear_of(permit: Permit, policies: Iterable[int]) -> bool:
+    """Whether somebody may hear that a key is taken: who sees the policies that name it, and who writes policies.
+
+    INVARIANT: to everybody else a key that is named is as one that is not. Who writes policies would hear it when they
+    name the key themselves.
+    """
+    authority, caller = permit.authority, permit.caller
+    if allowed(authority, caller, Op.CREATE_POLICY, permit.node):
+        return True
+    if all(allowed(authority, caller, Op.LOAD_POLICY, authority.objects[id]) for id in policies):
+        return True
+    every = authority.children_of(permit.node.id, ObjectType.POLICY)
+    return any(allowed(authority, caller, Op.ALTER_POLICY, policy) for policy in every)
 
 
 def check(authority: Authority, identity: Identity, policies: Iterable[int], key: str) -> None:
