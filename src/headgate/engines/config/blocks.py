@@ -60,6 +60,8 @@ class Engine(msgspec.Struct, frozen=True):
     native: Mapping[Behind, Writer]
     refused: Mapping[Behind, str]
     """Why there is no native way for this engine to a kind of catalog."""
+    reserved: frozenset[str]
+    """Names of catalogs that mean something else to this engine, in small letters."""
 
     def __post_init__(self) -> None:
         undecided = set(Behind) - self.native.keys() - self.refused.keys()

@@ -4,12 +4,13 @@ import enum
 import re
 from collections.abc import Mapping
 from typing import Final
+from urllib.parse import urlsplit
 
 import msgspec
 
 from headgate.model.errors import IllegalArgument
 from headgate.model.objects import CatalogType, clip
-from headgate.model.secrets import is_secret, without_secrets
+from headgate.model.secrets import without_secrets
 
 
 class Behind(enum.StrEnum):
@@ -52,7 +53,15 @@ _USERINFO: Final = re.compile(r"//[^/?#]*@")
 _SERVER: Final = re.compile(
     r"https?://([\w.-]+|\[[0-9a-f:.]+\])(:[0-9]{1,5})?(/[\w./~-]*)?", re.ASCII | re.IGNORECASE
 )
-_JDBC: Final = re.compile(r"(jdbc:(?:postgresql|mysql|mariadb|sqlite):[^?;()@#\s]+)(?:\?([^;()@#\s]*))?")
+_REGION: Final = re.compile(r"[a-zA-Z0-9-]{1,40}", re.ASCII)
+_JDBC: Final = re.compile(
+    r"(jdbc:(?:(?:postgresql|mysql|mariadb)://(?:[\w.-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?(?:/[\w.$%-]*)?|sqlite:/[^?;()@#\s]+))"
+    r"(?:\?([^;()@#\s]*))?",
+    re.ASCII,
+)
+_PARAMETERS: Final = frozenset({"currentSchema", "requireSSL", "sslMode", "sslmode", "useSSL"})
+"""What an address of a database may say besides. INVARIANT: none of the many words by which a driver loads a class, writes
+a file or sends one away."""
 _MOST: Final = 1_000
 
 
@@ -139,14 +148,31 @@ class EngineCatalog(msgspec.Struct, frozen=True):
             raise self._unfit(key)
         return text
 
+    def region(self, *keys: str) -> str:
+        """The first of the properties that names a region, which becomes a part of host names."""
+        for key in keys:
+            text = self.value(key)
+            if text is not None:
+                if not _REGION.fullmatch(text):
+                    raise self._unfit(key)
+                return text
+        return "us-east-1"
+
+    def word(self, key: str) -> str | None:
+        """A value without spaces, for a text in which a space begins the next setting."""
+        text = self.value(key)
+        if text is not None and re.search(r"\s", text):
+            raise self._unfit(key)
+        return text
+
     @property
     def jdbc_url(self) -> str:
-        """The address of the database, without parameters that look like secrets."""
+        """The address of the database, with those parameters only that may stand in somebody else's settings."""
         found = _JDBC.fullmatch(self.required("jdbc-url"))
-        if found is None:
+        if found is None or not _has_port(found[1].removeprefix("jdbc:")):
             raise self._unfit("jdbc-url")
         pairs = (part.partition("=") for part in (found[2] or "").split("&") if part)
-        kept = [f"{key}={value}" for key, _, value in pairs if key != "user" and not is_secret(key)]
+        kept = [f"{key}={value}" for key, _, value in pairs if key in _PARAMETERS]
         return "?".join((found[1], "&".join(kept))) if kept else found[1]
 
     def _unfit(self, key: str) -> IllegalArgument:
@@ -154,6 +180,14 @@ class EngineCatalog(msgspec.Struct, frozen=True):
             f"property '{key}' of catalog '{clip(self.name)}' cannot stand in settings of an engine",
             hint="it holds quotes, variables or a user, or is no address: its owner can change it",
         )
+
+
+def _has_port(url: str) -> bool:
+    """Whether what stands for the port of an address is one, or nothing does."""
+    try:
+        return urlsplit(url).port != 0
+    except ValueError:
+        return False
 
 
 class FileAccess(msgspec.Struct, frozen=True):
@@ -179,7 +213,7 @@ class FileAccess(msgspec.Struct, frozen=True):
             or warehouse.startswith(("s3://", "s3a://"))
             or any(key.startswith("s3-") for key in catalog.properties),
             local=warehouse.startswith(("/", "file:")),
-            region=catalog.value("s3-region") or catalog.value("aws-region") or "us-east-1",
+            region=catalog.region("s3-region", "aws-region"),
             endpoint=endpoint,
             path_style=(catalog.value("s3-path-style-access") or str(endpoint is not None)).lower() == "true",
             role=catalog.value("s3-role-arn"),
@@ -202,7 +236,7 @@ class GlueAddress(msgspec.Struct, frozen=True):
     def of(cls, catalog: EngineCatalog) -> "GlueAddress":
         shown = (catalog.value("table-format-filter") or "all").lower()
         return cls(
-            region=catalog.value("aws-region") or catalog.value("s3-region") or "us-east-1",
+            region=catalog.region("aws-region", "s3-region"),
             catalog_id=catalog.value("aws-glue-catalog-id"),
             endpoint=catalog.address("aws-glue-endpoint") if catalog.value("aws-glue-endpoint") else None,
             hive=shown in ("all", "hive", "parquet"),

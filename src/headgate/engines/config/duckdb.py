@@ -154,8 +154,8 @@ def _database(extension: str, database_key: str) -> Writer:
         given = {
             "host": parts.hostname,
             "port": str(parts.port) if parts.port else None,
-            database_key: catalog.value("jdbc-database") or rendering.database_of(url),
-            "user": catalog.value("jdbc-user"),
+            database_key: catalog.word("jdbc-database") or rendering.database_of(url),
+            "user": catalog.word("jdbc-user"),
             "password": "<JDBC_PASSWORD>",
         }
         text = " ".join(f"{key}={value}" for key, value in given.items() if value)
@@ -182,4 +182,5 @@ DUCKDB: Final = Engine(
         **dict.fromkeys((Behind.HMS, Behind.HIVE_TABLES, Behind.GLUE_HIVE_TABLES), _ICEBERG_ONLY),
         Behind.JDBC: "its Iceberg extension knows REST catalogs only",
     },
+    frozenset({"information_schema", "main", "memory", "pg_catalog", "system", "temp"}),
 )

@@ -132,4 +132,5 @@ FLINK: Final = Engine(
         Behind.MYSQL: _database,
     },
     words.NO_TABLES,
+    frozenset({"default_catalog"}),
 )

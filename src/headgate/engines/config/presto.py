@@ -175,4 +175,5 @@ PRESTO: Final = Engine(
         Behind.MYSQL: _database("mysql"),
     },
     {**words.NO_TABLES, Behind.JDBC: "its Iceberg connector knows no JDBC catalog"},
+    frozenset({"system"}),
 )

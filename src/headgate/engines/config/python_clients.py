@@ -1,7 +1,9 @@
 """pyiceberg, and polars and daft, which read Iceberg tables through it."""
 
+import keyword
 from collections.abc import Callable
 from typing import Final
+from urllib.parse import quote
 
 import msgspec
 
@@ -36,6 +38,8 @@ class _Client(msgspec.Struct, frozen=True):
     imports: str
     reads: str
     """What stands at the end, with ``{catalog}`` for the catalog's name."""
+    taken: tuple[str, ...]
+    """Names that the program needs for something else."""
 
 
 _PYICEBERG: Final = _Client(
@@ -44,6 +48,7 @@ _PYICEBERG: Final = _Client(
     "pyiceberg[pyarrow]",
     "",
     '# {catalog}.load_table("schema.table").scan().to_arrow()\n',
+    ("load_catalog", "os"),
 )
 _POLARS: Final = _Client(
     EngineName.POLARS,
@@ -62,6 +67,7 @@ def scan(name: str) -> pl.LazyFrame:
 
 # scan("schema.table").collect()
 """,
+    ("load_catalog", "os", "pl", "scan"),
 )
 _DAFT: Final = _Client(
     EngineName.DAFT,
@@ -69,6 +75,7 @@ _DAFT: Final = _Client(
     "daft pyiceberg[pyarrow]",
     "import daft\n",
     '# daft.read_iceberg({catalog}.load_table("schema.table")).to_pydict()\n',
+    ("daft", "load_catalog", "os"),
 )
 
 
@@ -170,7 +177,7 @@ def _on_jdbc(catalog: EngineCatalog) -> ConfigValues:
     """SQLAlchemy's address of the database, which has user and password inside."""
     url = catalog.jdbc_url.removeprefix("jdbc:")
     scheme, _, rest = url.partition(":")
-    user = catalog.value("jdbc-user") or "<JDBC_USER>"
+    user = _user(catalog)
     place = f"//{user}:<JDBC_PASSWORD>@{rest.removeprefix('//').partition('?')[0]}"
     drivers = {"postgresql": "postgresql+psycopg2", "mysql": "mysql+pymysql", "mariadb": "mysql+pymysql"}
     sqlite = f"sqlite:///{rest}"
@@ -179,6 +186,12 @@ def _on_jdbc(catalog: EngineCatalog) -> ConfigValues:
         "uri": sqlite if scheme == "sqlite" else f"{drivers[scheme]}:{place}",
         "warehouse": catalog.value("warehouse"),
     }
+
+
+def _user(catalog: EngineCatalog) -> str:
+    """The user as a part of an address, in which nothing of the name ends it."""
+    named = catalog.value("jdbc-user")
+    return quote(named, safe="") if named else "<JDBC_USER>"
 
 
 def _engine(client: _Client, databases: dict[Behind, Writer], refused: dict[Behind, str]) -> Engine:
@@ -201,6 +214,7 @@ def _engine(client: _Client, databases: dict[Behind, Writer], refused: dict[Behi
             **dict.fromkeys((Behind.HIVE_TABLES, Behind.GLUE_HIVE_TABLES), _ICEBERG_ONLY),
             **refused,
         },
+        frozenset({*map(str.lower, keyword.kwlist), *client.taken}),
     )
 
 
@@ -209,7 +223,7 @@ def _database(client: _Client, read: str) -> Writer:
 
     def write(catalog: EngineCatalog, _: ConfigFormat) -> str:
         url = catalog.jdbc_url.removeprefix("jdbc:").partition("?")[0].replace("mariadb:", "mysql:")
-        user = catalog.value("jdbc-user") or "<JDBC_USER>"
+        user = _user(catalog)
         address = url.replace("//", f"//{user}:<JDBC_PASSWORD>@", 1)
         notes = (*words.past(catalog, client.title), f"Needs: pip install {client.name} connectorx")
         return (

@@ -166,4 +166,5 @@ SPARK: Final = Engine(
         Behind.MYSQL: _database("com.mysql.cj.jdbc.Driver"),
     },
     words.NO_TABLES,
+    frozenset({"spark_catalog", "system"}),
 )

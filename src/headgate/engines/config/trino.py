@@ -232,4 +232,4 @@ _NATIVE: Final[dict[Behind, Writer]] = {
     Behind.MYSQL: database("mysql"),
 }
 
-TRINO: Final = Engine(EngineName.TRINO, _TITLE, _headgate, _NATIVE, words.NO_TABLES)
+TRINO: Final = Engine(EngineName.TRINO, _TITLE, _headgate, _NATIVE, words.NO_TABLES, frozenset({"system"}))

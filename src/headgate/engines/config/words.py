@@ -110,3 +110,11 @@ def refusal(
     return IllegalArgument(
         f"there are no settings for {engine} to read catalog '{clip(catalog.name)}' {way}: {why}", hint=hint
     )
+
+
+def reserved(catalog: EngineCatalog, engine: str) -> IllegalArgument:
+    """Why a catalog of some names has no settings: they would replace a part of the engine, or be taken for it."""
+    return IllegalArgument(
+        f"{engine} would call catalog '{clip(catalog.name)}' {catalog.alias}, which is a name of its own",
+        hint="rename the catalog, or ask for the settings of another engine",
+    )

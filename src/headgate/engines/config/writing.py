@@ -36,6 +36,8 @@ def engine_config(
 ) -> EngineConfig:
     """Write the settings, or refuse by name what this engine cannot have."""
     known, behind = ENGINES[engine], catalog.behind
+    if catalog.alias.lower() in known.reserved:
+        raise words.reserved(catalog, known.title)
     if through is Through.HEADGATE:
         if behind in words.NOT_SERVED:
             raise words.refusal(catalog, known.title, words.NOT_SERVED[behind], native=behind in known.native)
