@@ -20,6 +20,7 @@ from headgate.model.errors import (
     ConnectionFailed,
     Forbidden,
     IllegalArgument,
+    NotEmpty,
     NotFound,
     Unsupported,
 )
@@ -270,6 +271,26 @@ def test_databases_are_made_and_dropped(catalogs: Catalogs, store: Store) -> Non
         hive.drop_schema(("s",), cascade=True)
     catalogs.open("both").drop_schema(("s",), cascade=True)
     assert hive.schemas(()) == []
+
+
+def test_a_schema_loses_no_table_that_the_catalog_does_not_show(catalogs: Catalogs, store: Store) -> None:
+    both = catalogs.open("both")
+    here = Opened(both, store)
+    here.create(t.TableDefinition("h", (t.TableColumn("a", "long"),), None, {}))
+    here.create(t.TableDefinition("i", (t.TableColumn("a", "long"),), None, {"provider": "iceberg"}))
+    for catalog in (
+        catalogs.open("hive"),
+        catalogs.open("iceberg"),
+        catalogs.open("both", **{"table-format-filter": "parquet"}),
+    ):
+        with pytest.raises(NotEmpty, match="does not show") as refused:
+            catalog.drop_schema(("s",), cascade=True)
+        assert not {"h", "i"} & set(refused.value.message.replace("'", " ").split()), "nor is it named"
+        assert both.entries(("s",), ObjectType.TABLE) == ["h", "i"]
+    glue_server.backend().create_table("s", "odd*", {"Name": "odd*", "TableType": "EXTERNAL_TABLE"}, None)
+    with pytest.raises(NotEmpty):
+        both.drop_schema(("s",), cascade=True)
+    assert both.entries(("s",), ObjectType.TABLE) == ["h", "i", "odd*"], "a name that cannot be governed here"
 
 
 @pytest.mark.parametrize(

@@ -161,6 +161,42 @@ def test_schemas_nest_and_carry_properties(catalog: PointerCatalog, properties: 
         catalog.create_schema(("x.y",), None, {})
 
 
+def test_a_schema_loses_no_table_that_the_catalog_does_not_show(
+    catalog: PointerCatalog, properties: Properties, store: Store
+) -> None:
+    catalog.create_schema(("s",), None, {})
+    catalog.create_schema(("s", "in"), None, {})
+    here = Opened(catalog, store)
+    here.create(table(("a", "integer")))
+
+    def put(namespace: str, name: str, more: str = "", value: str = "") -> None:
+        engine = create_engine(jdbc.sqlalchemy_url(properties))
+        with engine.begin() as tx:
+            tx.execute(text("DELETE FROM iceberg_tables WHERE table_name <> 't'"))
+            columns = f"catalog_name, table_namespace, table_name{more}"
+            tx.execute(
+                text(f"INSERT INTO iceberg_tables ({columns}) VALUES ('jdbc', :n, :t{value})"),
+                {"n": namespace, "t": name},
+            )
+        engine.dispose()
+
+    versioned = catalog.system._version == 1  # type: ignore[attr-defined]
+    for namespace, name, *more in (
+        ("s..x", "u"),
+        ("s.in", "odd*"),
+        ("s", "odd*"),
+        *((("s", "m", ", iceberg_type", ", 'MODEL'"),) if versioned else ()),
+    ):
+        put(namespace, name, *more)
+        with pytest.raises(NotEmpty, match="does not show"):
+            catalog.drop_schema(("s",), cascade=True)
+        assert "t" in catalog.entries(("s",), ObjectType.TABLE)
+        assert catalog.schema_exists(("s", "in"))
+    put("s", "u")
+    catalog.drop_schema(("s",), cascade=True)
+    assert catalog.schemas(()) == []
+
+
 def test_purging_deletes_what_the_table_names_and_nothing_else(
     catalog: PointerCatalog, properties: Properties, store: Store, tmp_path: Path
 ) -> None:

@@ -14,6 +14,7 @@ from headgate.catalogs.interface import Described, Document, Namespace, Staged, 
 from headgate.catalogs.locations import GOVERNED, inside, more_places, normal
 from headgate.catalogs.openings import Openings
 from headgate.catalogs.outside.claims import Claims, kept_there, outside_folders, outside_identity
+from headgate.catalogs.outside.hidden import check_shown
 from headgate.catalogs.rest_client import RestClient, segment
 from headgate.model import tables as t
 from headgate.model.errors import (
@@ -100,12 +101,24 @@ class RestIceberg:
 
     def drop_schema(self, name: Namespace, *, cascade: bool) -> None:
         if cascade:
+            # INVARIANT: all that lies in it is looked through before any of it is dropped.
+            self._check_shown(name)
             for inner in self.schemas(name):
                 self.drop_schema((*name, inner), cascade=True)
             for type in (ObjectType.TABLE, ObjectType.VIEW):
                 for entry in self.entries(name, type):
                     self.client.ask("DELETE", self._path(TablePlace(name, entry, type=type)), type)
         self.client.ask("DELETE", f"/namespaces/{self.client.namespace(name)}", ObjectType.SCHEMA)
+
+    def _check_shown(self, name: Namespace) -> None:
+        """Refuse to empty a schema of what cannot be shown under its name, so that nobody here judged it."""
+        inner = self.schemas(name)
+        entries = [
+            entry for type in (ObjectType.TABLE, ObjectType.VIEW) for entry in self.entries(name, type)
+        ]
+        check_shown(name, (*inner, *entries))
+        for each in inner:
+            self._check_shown((*name, each))
 
     # -- tables as the model describes them ---------------------------------------------------------------------
 

@@ -81,6 +81,8 @@ LEAVES_OF: Final[dict[CatalogType, frozenset[ObjectType]]] = {
 
 SCHEMA_SEPARATOR: Final = ":"
 """Joins the segments of a nested schema: ``A:B:C`` inherits from ``A:B`` and ``A``."""
+MOST_LEVELS: Final = 16
+"""How deep schemas lie in one another: a decision walks all of them."""
 
 
 class ObjectRef(msgspec.Struct, frozen=True):
@@ -193,6 +195,14 @@ def _checked(name: object, what: str, pattern: re.Pattern[str], signs: str) -> s
 
 
 _PERSON: Final = re.compile(r"[\w#@&()\[\]~!^;|=+][\w/=@:+\-. #&()\[\]~!^;|]*", re.UNICODE)
+
+
+def governable(name: str) -> bool:
+    """Whether an object of another system can be shown and governed here under its name there."""
+    try:
+        return SCHEMA_SEPARATOR not in checked_name(name, "object")
+    except IllegalArgument:
+        return False
 
 
 def checked_person_name(name: object, what: str) -> str:

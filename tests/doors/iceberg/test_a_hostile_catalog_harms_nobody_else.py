@@ -161,6 +161,28 @@ def test_more_names_than_can_be_kept_are_refused_and_none_of_them_is_kept(
     assert not any(node.name.startswith("t0_") for node in steward.kernel.authority().objects.values())
 
 
+def test_a_schema_loses_no_table_that_cannot_be_shown(
+    api: Api, remote: AnyRest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    schema = GRAVITINO.removesuffix("/tables")
+    remote.put("t", "s3://theirs/t")
+    remote.put("odd*", "s3://theirs/odd")
+    answer = api("admin", "DELETE", f"{schema}?cascade=true")
+    assert (answer.status_code, "does not show" in answer.text) == (409, True), answer.text
+    assert sorted(remote.tables) == ["odd*", "t"]
+    del remote.tables["odd*"]
+    honest = remote.answer
+
+    def deep(method: str, path: str, body: Any) -> tuple[int, Any]:
+        if path.endswith("/namespaces"):
+            return 200, {"namespaces": [["r"] * 500]}
+        return (200, {"identifiers": []}) if "%1F" in path else honest(method, path, body)
+
+    monkeypatch.setattr(remote, "answer", deep)
+    assert api("admin", "DELETE", f"{schema}?cascade=true").status_code == 409
+    assert sorted(remote.tables) == ["t"]
+
+
 def test_an_answer_too_large_to_be_kept_is_not_read_to_its_end(api: Api, remote: AnyRest) -> None:
     remote.put("t", "s3://theirs/t", comment="x" * 3_000_000)
     answer = api("admin", "GET", f"{FED}/t")

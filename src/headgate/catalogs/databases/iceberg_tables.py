@@ -162,6 +162,30 @@ class JdbcPointers:
                 raise NotEmpty(f"schema '{clip(':'.join(name))}' is not empty", about=ObjectType.SCHEMA)
             tx.execute(delete(PROPERTIES).where(self._of(name)))
 
+    def hides(self, name: Namespace) -> bool:
+        with self.connections.transaction() as tx:
+            if not self._laid_out(tx):
+                return False
+            dotted = _dotted(name)
+            # A level without a name is none here.
+            nameless = (
+                or_(column == f"{dotted}.", _below(column, f"{dotted}."))
+                for column in (_t.table_namespace, _p.namespace)
+            )
+            queries = [
+                select(column).where(of_catalog == self.catalog, found)
+                for column, of_catalog, found in zip(
+                    (_t.table_namespace, _p.namespace),
+                    (_t.catalog_name, _p.catalog_name),
+                    nameless,
+                    strict=True,
+                )
+            ]
+            if self._version == 1:
+                other = and_(_t.table_namespace == dotted, _t.iceberg_type.not_in(_WORDS.values()))
+                queries.append(select(_t.table_name).where(_t.catalog_name == self.catalog, other))
+            return any(tx.execute(query.limit(1)).first() is not None for query in queries)
+
     # -- tables and views ---------------------------------------------------------------------------------------
 
     def names(self, namespace: Namespace, type: ObjectType) -> list[str]:

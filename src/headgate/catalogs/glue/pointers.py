@@ -78,6 +78,9 @@ class GluePointers:
             raise NotEmpty(f"schema '{clip(name[0])}' is not empty", about=ObjectType.SCHEMA)
         self.client.ask("delete_database", ObjectType.SCHEMA, name[0], Name=_flat(name))
 
+    def hides(self, name: Namespace) -> bool:
+        return not all(map(self._shows, self._tables(name)))
+
     # -- tables -------------------------------------------------------------------------------------------------
 
     def names(self, namespace: Namespace, type: ObjectType) -> list[str]:

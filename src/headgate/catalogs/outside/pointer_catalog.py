@@ -17,6 +17,7 @@ from headgate.catalogs.locations import GOVERNED, checked_warehouse, inside, mor
 from headgate.catalogs.openings import OPEN_PLACES, Openings
 from headgate.catalogs.outside.broken import broken_table
 from headgate.catalogs.outside.claims import Claims, kept_there, outside_folders, outside_identity
+from headgate.catalogs.outside.hidden import check_shown
 from headgate.catalogs.outside.pointers import Pointer, PointerSystem, Swap, SwapsTogether
 from headgate.catalogs.outside.purging import purge_files
 from headgate.model import tables as t
@@ -105,13 +106,27 @@ class PointerCatalog:
 
     def drop_schema(self, name: Namespace, *, cascade: bool) -> None:
         if cascade:
-            for inner in self.schemas(name):
-                self.drop_schema((*name, inner), cascade=True)
-            for type in sorted(self.system.types):
-                for entry in self.system.names(name, type):
-                    with suppress(NotFound):
-                        self.system.drop(TablePlace(name, entry, type=type))
+            # INVARIANT: all that lies in it is looked through before any of it is dropped.
+            self._check_shown(name)
+            self._empty(name)
         self.system.drop_namespace(name)
+
+    def _check_shown(self, name: Namespace) -> None:
+        """Refuse to empty a schema that holds what this catalog does not show, so that nobody here judged it."""
+        inner = self.schemas(name)
+        entries = [entry for type in self.system.types for entry in self.system.names(name, type)]
+        check_shown(name, (*inner, *entries), hides=self.system.hides(name))
+        for each in inner:
+            self._check_shown((*name, each))
+
+    def _empty(self, name: Namespace) -> None:
+        for inner in self.schemas(name):
+            self._empty((*name, inner))
+            self.system.drop_namespace((*name, inner))
+        for type in sorted(self.system.types):
+            for entry in self.system.names(name, type):
+                with suppress(NotFound):
+                    self.system.drop(TablePlace(name, entry, type=type))
 
     def tables(self, schema: Namespace) -> list[str]:
         return self.entries(schema, ObjectType.TABLE)

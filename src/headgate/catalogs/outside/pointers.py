@@ -61,6 +61,9 @@ class PointerSystem(Protocol):
     def drop_namespace(self, name: Namespace) -> None:
         """Remove an empty namespace; NotEmpty."""
 
+    def hides(self, name: Namespace) -> bool:
+        """Whether a namespace holds anything that neither `namespaces` nor `names` tells of."""
+
     def names(self, namespace: Namespace, type: ObjectType) -> list[str]:
         """The tables or views in a namespace."""
 

@@ -7,7 +7,7 @@ from headgate.catalogs.interface import Catalog, Namespace, NamingCatalog, keeps
 from headgate.decide import Authority, Caller, Node, Op, visible
 from headgate.decide.verdict import allowed
 from headgate.model.errors import HeadgateError, NotFound
-from headgate.model.objects import SCHEMA_SEPARATOR, ObjectRef, ObjectType, checked_name
+from headgate.model.objects import SCHEMA_SEPARATOR, ObjectRef, ObjectType, checked_name, governable
 from headgate.model.principals import Identity
 from headgate.steward.kernel import Kernel
 from headgate.store import Write, objects
@@ -74,7 +74,9 @@ class Outside:
         )
         for type in sorted(shown if schema else shown & {ObjectType.SCHEMA}):
             listed = adapter.schemas(schema) if type is ObjectType.SCHEMA else adapter.entries(schema, type)
-            fresh = [name for name in _usable(listed) if authority.child(above.id, type, name) is None]
+            fresh = [
+                name for name in filter(governable, listed) if authority.child(above.id, type, name) is None
+            ]
             if fresh:
                 new = self._add(node, schema, type, fresh) or new
         return new
@@ -102,15 +104,3 @@ class Outside:
 def _row(tx: Write, parent: int, metalake: int, type: ObjectType, name: str) -> int:
     known = objects.find(tx, parent, type, name)
     return known.id if known is not None else objects.create(tx, parent, metalake, type, name)
-
-
-def _usable(names: list[str]) -> list[str]:
-    """Names that can be governed here; others stay where they are, unseen."""
-    good = []
-    for name in names:
-        try:
-            if SCHEMA_SEPARATOR not in name:
-                good.append(checked_name(name, "object"))
-        except HeadgateError:
-            continue
-    return good

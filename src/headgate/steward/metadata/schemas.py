@@ -1,13 +1,11 @@
 """Schemas, nested ones included: ``A:B`` lies in ``A`` and inherits from it."""
 
-from typing import Final
-
 import msgspec
 
 from headgate.decide import Authority, Node, Op, visible
 from headgate.model.changes import ObjectGone
 from headgate.model.errors import AlreadyExists, Conflict, IllegalArgument, NotEmpty
-from headgate.model.objects import SCHEMA_SEPARATOR, ObjectRef, ObjectType, checked_name, clip
+from headgate.model.objects import MOST_LEVELS, SCHEMA_SEPARATOR, ObjectRef, ObjectType, checked_name, clip
 from headgate.model.properties import check_read
 from headgate.model.records import ObjectRecord
 from headgate.steward.acts import act
@@ -17,9 +15,6 @@ from headgate.steward.ownership import created
 from headgate.steward.permits import Permit
 from headgate.steward.updates import Updates
 from headgate.store import Read, objects
-
-MOST_LEVELS: Final = 16
-"""How deep schemas lie in one another: a decision walks all of them."""
 
 
 class Schemas:
