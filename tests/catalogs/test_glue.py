@@ -25,7 +25,7 @@ from headgate.model.errors import (
     Unsupported,
 )
 from headgate.model.objects import ObjectType
-from headgate.store import Store
+from headgate.store import Store, objects, places
 from tests.catalogs import glue_server
 from tests.catalogs.glue_server import Faults
 from tests.catalogs.suite import Opened, table
@@ -271,6 +271,93 @@ def test_databases_are_made_and_dropped(catalogs: Catalogs, store: Store) -> Non
         hive.drop_schema(("s",), cascade=True)
     catalogs.open("both").drop_schema(("s",), cascade=True)
     assert hive.schemas(()) == []
+
+
+MANAGED = table(("a", "integer"), properties={"table-type": "MANAGED_TABLE"})
+
+
+def files_of(catalog: Any, at: TablePlace) -> Path:
+    """A file in a table's folder."""
+    folder = Path(catalog.load_table(at).location.removeprefix("file://"))
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "data").write_text("rows")
+    return folder / "data"
+
+
+def beside(name: str, location: str, database: str = "s", **more: Any) -> None:
+    """A table that somebody else makes at a place of their choice."""
+    stored = {"Columns": [{"Name": "a", "Type": "int"}], "SerdeInfo": {"SerializationLibrary": "x"}}
+    given = {"Name": name, "StorageDescriptor": {**stored, "Location": location}, **more}
+    glue_server.backend().create_table(database, name, given, None)
+
+
+def test_purging_a_hive_table_deletes_its_folder(catalogs: Catalogs, store: Store) -> None:
+    hive = catalogs.open("hive")
+    at = Opened(hive, store).create(MANAGED)
+    data = files_of(hive, at)
+    staged = hive.drop_table(at, purge=True)
+    with store.write("test", "drop") as tx:
+        staged.commit(tx, at.object)
+        objects.drop(tx, at.object)
+    staged.finish()
+    assert not data.exists()
+    assert hive.entries(("s",), ObjectType.TABLE) == []
+
+
+@pytest.mark.parametrize("where", ["", "/", "/below", "/..", "//odd", "of another format", "elsewhere"])
+def test_a_folder_is_purged_only_once_no_other_table_lies_in_it(
+    catalogs: Catalogs, store: Store, where: str
+) -> None:
+    hive = catalogs.open("hive")
+    here = Opened(hive, store)
+    at = here.create(MANAGED)
+    data, place = files_of(hive, at), hive.load_table(at).location
+    if where == "of another format":
+        beside("u", place, Parameters={"table_type": "ICEBERG", "metadata_location": f"{place}/m.json"})
+    elif where == "elsewhere":
+        hive.create_schema(("r",), None, {})
+        beside("t", f"{place}/x", "r")
+    else:
+        beside("u", place.rpartition("/")[0] if where == "/.." else place + where)
+    with pytest.raises(IllegalArgument, match="shares its folder"):
+        hive.drop_table(at, purge=True)
+    assert data.exists()
+    assert "t" in hive.entries(("s",), ObjectType.TABLE)
+    hive.drop_table(at, purge=False)
+    assert data.exists()
+
+
+def test_a_table_that_names_the_folder_of_another_does_not_purge_it(catalogs: Catalogs, store: Store) -> None:
+    hive = catalogs.open("hive")
+    here = Opened(hive, store)
+    at = here.create(MANAGED)
+    data, place = files_of(hive, at), hive.load_table(at).location
+    for number, inner in enumerate(("", "/x-" + "0" * 32)):
+        name = f"twin{number}"
+        beside(name, f"{place}{inner}", TableType="MANAGED_TABLE")
+        with store.write("test", "create") as tx:
+            object = objects.create(tx, here.schema, here.metalake, ObjectType.TABLE, name)
+        with pytest.raises((IllegalArgument, Forbidden)):
+            hive.drop_table(TablePlace(("s",), name, object), purge=True)
+        assert name in hive.entries(("s",), ObjectType.TABLE), "nothing is dropped"
+    assert data.exists()
+
+
+def test_a_folder_in_which_something_of_another_catalog_lies_is_not_purged(
+    catalogs: Catalogs, store: Store
+) -> None:
+    hive = catalogs.open("hive")
+    here = Opened(hive, store)
+    at = here.create(MANAGED)
+    data, place = files_of(hive, at), hive.load_table(at).location
+    with store.write("test", "forget") as tx:
+        other = objects.create(tx, here.schema, here.metalake, ObjectType.TABLE, "other")
+        places.release(tx, at.object, [place])
+        places.claim(tx, other, [f"{place}/inner"])
+    with pytest.raises((IllegalArgument, Forbidden)):
+        hive.drop_table(at, purge=True)
+    assert data.exists()
+    assert hive.entries(("s",), ObjectType.TABLE) == ["t"]
 
 
 def test_a_schema_loses_no_table_that_the_catalog_does_not_show(catalogs: Catalogs, store: Store) -> None:

@@ -1,5 +1,6 @@
 """AWS Glue as a metastore: databases, pointers of Iceberg tables, and Hive tables, under the version of each table."""
 
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
@@ -135,6 +136,13 @@ class GluePointers:
         if str(table.get("VersionId") or "") != before.version:
             raise Conflict("the table was changed by somebody else", hint="read it again and retry")
         self._update(at, hive_input(after, table), before.version)
+
+    def locations(self) -> Iterator[tuple[Namespace, str, str]]:
+        for database in self.namespaces(()):
+            for table in self._tables((database,)):
+                stored = (table.get("StorageDescriptor") or {}).get("Location")
+                metadata = parameter(table.get("Parameters") or {}, METADATA)
+                yield from (((database,), str(table["Name"]), place) for place in (stored, metadata) if place)
 
     # -- inside -------------------------------------------------------------------------------------------------
 

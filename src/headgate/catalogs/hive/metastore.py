@@ -6,7 +6,7 @@ refused.
 """
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Any, Final, Protocol
 
@@ -23,6 +23,7 @@ from headgate.catalogs.outside.pointers import PointerSystem
 from headgate.model import tables as t
 from headgate.model.errors import Damaged, HeadgateError, IllegalArgument, NotFound, Unsupported
 from headgate.model.objects import clip
+from headgate.model.places import overlap
 from headgate.store import places
 
 Json = dict[str, Any]
@@ -41,6 +42,9 @@ class Metastore(PointerSystem, Protocol):
 
     def alter(self, at: TablePlace, before: HiveTable, after: HiveTable) -> None:
         """Change a Hive table, if it still is what it was."""
+
+    def locations(self) -> Iterator[tuple[Namespace, str, str]]:
+        """Where the tables of the whole metastore lie, of every format: namespace, name, place."""
 
 
 class MetastoreCatalog:
@@ -142,11 +146,8 @@ class MetastoreCatalog:
             return Staged(None)
         if table is None:
             return self.iceberg.drop_table(at, purge=purge)
-        if purge and not self._made_here(table):
-            raise IllegalArgument(
-                f"table '{clip(at.name)}' does not lie in a folder that was made for it",
-                hint="drop it without purge, and delete its files where they are",
-            )
+        if purge:
+            self._check_own_folder(at, table)
         self.metastore.drop(at)
 
         def abandon() -> None:
@@ -271,6 +272,35 @@ class MetastoreCatalog:
         self.claims.check((place,))
         return chosen.rstrip("/")
 
+    def _check_own_folder(self, at: TablePlace, table: HiveTable) -> None:
+        """Refuse to purge a table whose folder is not its own.
+
+        INVARIANT: asked before anything is dropped. The folder was made for this table, the registry has it as the
+        table's own, and no other table of the metastore lies in it or around it, whether this catalog shows that or not.
+        """
+        why = "does not lie in a folder that was made for it"
+        if self._made_here(table):
+            # One that nobody has loaded yet claims its place now, or is refused it.
+            self._described(at, table)
+            folder = normal(table.location or "").rstrip("/")
+            own = self.claims.owns(at.object, folder) and self.storage.openings.holds(folder)
+            if own and not self._shares(at, folder):
+                return
+            why = "shares its folder with something else"
+        raise IllegalArgument(
+            f"table '{clip(at.name)}' {why}",
+            hint="drop it without purge, and delete its files where they are",
+        )
+
+    def _shares(self, at: TablePlace, folder: str) -> bool:
+        """Whether another table of the metastore lies in a folder or around it."""
+        own = _place(folder)
+        return any(
+            overlap(_place(location), own)
+            for schema, name, location in self.metastore.locations()
+            if (schema, name) != (at.schema, at.name)
+        )
+
     def _made_here(self, table: HiveTable) -> bool:
         """INVARIANT: purging deletes the one folder that was made for this very table, and nothing else."""
         place, warehouse = normal(table.location or ""), self.iceberg.warehouse
@@ -278,3 +308,11 @@ class MetastoreCatalog:
         plain = len(id) == 32 and all(letter in "0123456789abcdef" for letter in id)
         own = warehouse is not None and inside(place, warehouse) and bool(name) and plain
         return own and table.table_type.upper() == "MANAGED_TABLE"
+
+
+def _place(location: str) -> str:
+    """One spelling of a place, also of one that no table here could have."""
+    try:
+        return places.canonical(location)
+    except IllegalArgument:
+        return normal(location).rstrip("/")

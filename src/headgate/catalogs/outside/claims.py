@@ -24,7 +24,7 @@ from headgate.model.errors import (
 )
 from headgate.model.objects import ObjectType, clip
 from headgate.model.past import Past
-from headgate.model.places import overlap
+from headgate.model.places import overlap, within
 from headgate.store import Store, Write, dropped, outside_tables, places
 
 Json = dict[str, Any]
@@ -191,6 +191,16 @@ class Claims:
                 places.check_file(read, object, file)
         except IllegalArgument:
             raise of_others() from None
+
+    def owns(self, object: int, folder: str) -> bool:
+        """Whether the registry has a folder as the table's own, and nothing of anybody else in it or around it."""
+        with self.store.read() as read:
+            try:
+                places.check(read, object, 0, folder)
+            except IllegalArgument:
+                return False
+            mine = [row.place for row in places.of(read, object) if row.state == places.LIVE]
+        return any(within(places.canonical(folder), place) for place in mine)
 
     def past(self, object: int) -> Past:
         """What is kept of a table."""
