@@ -173,8 +173,12 @@ class IcebergCatalog(TableCatalog, Protocol):
     def create_document(self, at: TablePlace, definition: dict[str, Any]) -> Staged[Document]:
         """Prepare a new table or view from a create request."""
 
-    def register_document(self, at: TablePlace, location: str) -> Staged[Document]:
-        """Prepare to take over a table or view whose document lies in this catalog's storage already."""
+    def register_document(self, at: TablePlace, location: str, check: Callable[[], None]) -> Staged[Document]:
+        """Prepare to take over a table or view whose document lies in this catalog's storage already.
+
+        `check` refuses a file in somebody else's place. It is asked once the file is known to be this catalog's to name,
+        and before anybody looks for it.
+        """
 
     def commit_document(
         self, at: TablePlace, requirements: Sequence[dict[str, Any]], updates: Sequence[dict[str, Any]]

@@ -1,7 +1,7 @@
 """The native catalog: real Iceberg tables and views in a warehouse folder or bucket, their pointers in Headgate's own store."""
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from headgate.catalogs.iceberg import documents, table_metadata
@@ -123,12 +123,13 @@ class Native(Kept):
     def create_document(self, at: TablePlace, definition: Json) -> Staged[Document]:
         return self._first(self.new_document(at, definition).metadata)
 
-    def register_document(self, at: TablePlace, location: str) -> Staged[Document]:
+    def register_document(self, at: TablePlace, location: str, check: Callable[[], None]) -> Staged[Document]:
         if not any(inside(normal(location), folder) for folder in self.allowed):
             raise IllegalArgument(
                 f"the metadata file '{clip(location, 200)}' is not inside this catalog",
                 hint=f"use a file under {' or '.join(self.allowed)}",
             )
+        check()
         document = documents.checked_registered(self.storage, at.type, location, self.allowed)
 
         def commit(tx: Write, object: int) -> None:

@@ -2,7 +2,7 @@
 
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -254,7 +254,8 @@ class RestIceberg:
             body["stage-create"] = False
         return self._made(at, _made_there(at, self.client.ask("POST", self._kind(at), at.type, body)))
 
-    def register_document(self, at: TablePlace, location: str) -> Staged[Document]:
+    def register_document(self, at: TablePlace, location: str, check: Callable[[], None]) -> Staged[Document]:
+        check()
         route = "register" if at.type is ObjectType.TABLE else "register-view"
         path = f"/namespaces/{self.client.namespace(at.schema)}/{route}"
         body = {"name": at.name, "metadata-location": location}

@@ -134,6 +134,43 @@ def test_a_table_moved_away_cannot_be_registered_beside_itself(api: Api, people:
     assert back.status_code == 200, "it is still its own"
 
 
+@pytest.mark.parametrize("route", ["register", "register-view"])
+@pytest.mark.parametrize("owner", ["live", "dropped", "staged"])
+def test_registering_tells_nobody_which_files_lie_in_the_place_of_another(
+    api: Api, people: People, owner: str, route: str
+) -> None:
+    """Not the catalog's owner either, who may name any file of the catalog."""
+    made = create(api, **({"stage-create": True} if owner == "staged" else {})).json()
+    place = urlsplit(made["metadata"]["location"]).path
+    if owner == "dropped":
+        assert api("admin", "DELETE", f"{TABLES}/t").status_code == 204
+    people.may("carl", "USE_CATALOG", "metalake", "lake")
+    assert (
+        api("admin", "PUT", f"{LAKE}/owners/catalog/cat", {"name": "carl", "type": "user"}).status_code == 200
+    )
+    files = [Path(place, "data", f"{name}.x") for name in ("x-none", "x-text", "x-other", "x-own")]
+    files[0].parent.mkdir(parents=True, exist_ok=True)
+    files[1].write_text("1,2")
+    shutil.copy(urlsplit(create(api, "u").json()["metadata-location"]).path, files[2])
+    if owner != "staged":
+        shutil.copy(urlsplit(made["metadata-location"]).path, files[3])
+
+    def told(file: str) -> tuple[int, str]:
+        body = {"name": "found", "metadata-location": file}
+        answer = api("carl", "POST", f"{ICE}/namespaces/s/{route}", body)
+        return answer.status_code, answer.text.replace(Path(file).stem, "file")
+
+    for spelling in ("", "file:", "file://"):
+        answers = {told(f"{spelling}{file}") for file in files}
+        assert len(answers) == 1, answers
+        status, text = answers.pop()
+        assert status == 400
+        assert "belongs to another table" in text
+    # What lies in nobody's place is looked for, and missed.
+    status, text = told(str(Path(place).parent / "nobodys" / "x-none.x"))
+    assert "cannot be registered" in text
+
+
 def test_two_tables_never_share_a_governed_folder(api: Api, steward: Steward, people: People) -> None:
     """Whatever uuids they claim: the folder is named by the object."""
     folders = []

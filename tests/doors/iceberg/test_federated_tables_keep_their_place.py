@@ -132,3 +132,12 @@ def test_a_federated_table_keeps_what_restricts_it_when_it_comes_back(
     assert answers[0].status_code == 503
     assert [column["name"] for column in answers[1].json()["table"]["columns"]] == []
     assert id_of(steward, "table", "fed.r.moved") != former
+
+
+def test_no_server_is_asked_to_register_a_file_in_the_place_of_another(api: Api, remote: AnyRest) -> None:
+    place = create(api).json()["metadata"]["location"]
+    for name in ("missing", "there"):
+        body = {"name": "x", "metadata-location": f"{place}/metadata/{name}.metadata.json"}
+        answer = api("admin", "POST", "/iceberg/v1/lake.fed/namespaces/r/register", body)
+        assert answer.status_code == 400
+        assert "belongs to another table" in answer.text

@@ -6,7 +6,7 @@ refused.
 """
 
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any, Final, Protocol
 
@@ -191,9 +191,9 @@ class MetastoreCatalog:
         self._check_format(ICEBERG)
         return self.iceberg.create_document(at, definition)
 
-    def register_document(self, at: TablePlace, location: str) -> Staged[Document]:
+    def register_document(self, at: TablePlace, location: str, check: Callable[[], None]) -> Staged[Document]:
         self._check_format(ICEBERG)
-        return self.iceberg.register_document(at, location)
+        return self.iceberg.register_document(at, location, check)
 
     def commit_document(
         self, at: TablePlace, requirements: Sequence[Json], updates: Sequence[Json]

@@ -247,7 +247,7 @@ class PointerCatalog:
     def create_document(self, at: TablePlace, definition: Json) -> Staged[Document]:
         return self._first(at, self.new_document(at, definition).metadata)
 
-    def register_document(self, at: TablePlace, location: str) -> Staged[Document]:
+    def register_document(self, at: TablePlace, location: str, check: Callable[[], None]) -> Staged[Document]:
         self._check_type(at)
         if not any(inside(normal(location), folder) for folder in self.allowed):
             raise IllegalArgument(
@@ -255,6 +255,7 @@ class PointerCatalog:
                 hint=f"use a file under {' or '.join(self.allowed)}" if self.allowed else _NO_WAREHOUSE,
             )
         self.claims.check((normal(location),))
+        check()
         document = documents.checked_registered(self.storage, at.type, location, self.allowed)
         self.claims.check(outside_folders(Document(location, document)))
         self.system.create(at, location, document)

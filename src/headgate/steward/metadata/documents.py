@@ -115,7 +115,9 @@ class Documents:
         """
         free(permit, type, name)
         adapter, owner = self.tables.documents_of(permit), self.placing.owner(permit)
-        staged = adapter.register_document(place_in(permit, name, type), location)
+        staged = adapter.register_document(
+            place_in(permit, name, type), location, lambda: self.placing.check_file(permit, type, location)
+        )
         with Abandoned(staged) as until, self.kernel.change(permit, owner) as tx:
             until.decided_by = tx
             object = self._insert(tx, permit, type, name)

@@ -88,15 +88,34 @@ class Placing:
             former = None if row is None else dropped.get(tx, row.object)
             if row is None or former is None or row.uuid not in (None, uuid):
                 continue
-            if former.metalake != permit.node.metalake or former.type is not objects.present(tx, object).type:
-                continue
-            here = former.parent == permit.node.id and (
-                former.document is None or normal(former.document) == normal(document or "")
-            )
-            if here or self._decides_all(permit):
+            if self._may_return(permit, former, objects.present(tx, object).type, document):
                 dropped.bring_back(tx, former, object)
                 return True
         return False
+
+    def check_file(self, permit: Permit, type: ObjectType, file: str) -> None:
+        """Refuse a file in somebody else's place, unless what was dropped there may come back with it.
+
+        INVARIANT: asked before the file is opened: the answer is the same whether or not there is one.
+        """
+        catalog, user = catalog_node(permit).id, permit.identity.user
+        with self.kernel.store.read() as read:
+            for row in places.around(read, file):
+                former = dropped.get(read, row.object) if row.state == places.DROPPED else None
+                back = former is not None and self._may_return(permit, former, type, file)
+                if not back and not places.staged_by(read, catalog, user, row.place):
+                    raise places.taken(file)
+
+    def _may_return(
+        self, permit: Permit, former: dropped.Dropped, type: ObjectType, document: str | None
+    ) -> bool:
+        """Whether a dropped object may come back in the permit's schema with this document."""
+        if former.metalake != permit.node.metalake or former.type is not type:
+            return False
+        here = former.parent == permit.node.id and (
+            former.document is None or normal(former.document) == normal(document or "")
+        )
+        return here or self._decides_all(permit)
 
     def take_over(self, tx: Write, permit: Permit, object: int, at: Iterable[str]) -> None:
         """Put an object where another of its kind was dropped, as an owner of the metalake may decide.

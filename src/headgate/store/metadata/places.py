@@ -110,14 +110,20 @@ def check(tx: Read, object: int, catalog: int, place: str, *, user: str = "", so
     """Refuse a place that an object (0 for a new one) could not claim."""
     for row in _overlapping(tx, object, canonical(place)):
         if not _excused(row, catalog, canonical(place), _holder(tx, catalog, user), source):
-            raise _taken(place)
+            raise taken(place)
 
 
 def check_file(tx: Read, object: int, file: str) -> None:
     """Refuse a file that lies in somebody else's place."""
     found = tx.execute(select(t.places).where(_p.place.in_(_above(canonical(file))), _p.object != object))
     if found.first() is not None:
-        raise _taken(file)
+        raise taken(file)
+
+
+def around(read: Read, file: str) -> list[PlaceRecord]:
+    """The places that a file lies in, or would lie in."""
+    query = select(t.places).where(_p.place.in_(_above(canonical(file)))).order_by(_p.id)
+    return [_record(row) for row in read.execute(query)]
 
 
 def of(read: Read, object: int) -> list[PlaceRecord]:
@@ -206,7 +212,7 @@ def _check(tx: Write, object: int, catalog: int, place: str, source: str) -> Pla
     staged = None
     for row in _overlapping(tx, object, place):
         if not _excused(row, catalog, place, _holder(tx, catalog, tx.actor), source):
-            raise _taken(place)
+            raise taken(place)
         staged = row
     return staged
 
@@ -289,7 +295,8 @@ def _catalog(read: Read, object: int) -> int:
     return 0
 
 
-def _taken(place: str) -> IllegalArgument:
+def taken(place: str) -> IllegalArgument:
+    """The refusal of a place, or of a file in it, that is somebody else's."""
     return IllegalArgument(
         f"the location '{clip(place, 200)}' belongs to another table",
         hint="it is, or was, somebody else's: choose another, or leave it out",
