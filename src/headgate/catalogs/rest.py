@@ -1,6 +1,5 @@
 """Another Iceberg REST catalog, federated: its namespaces, tables and views live there and are governed here."""
 
-import time
 import uuid
 from collections.abc import Callable, Sequence
 from typing import Any, Final
@@ -13,6 +12,7 @@ from headgate.catalogs.iceberg.storage import Storage
 from headgate.catalogs.interface import Described, Document, Namespace, Staged, TablePlace
 from headgate.catalogs.locations import GOVERNED, inside, more_places, normal
 from headgate.catalogs.openings import Openings
+from headgate.catalogs.outside import pages
 from headgate.catalogs.outside.claims import Claims, kept_there, outside_folders, outside_identity
 from headgate.catalogs.outside.hidden import check_shown
 from headgate.catalogs.rest_client import RestClient, segment
@@ -28,14 +28,6 @@ from headgate.store import Store, places
 from headgate.store.metadata.sources import server_of
 
 Json = dict[str, Any]
-
-_MOST_NAMES: Final = 100_000
-"""What one list of another server may hold: each gets a row here."""
-_MOST_PAGES: Final = 10_000
-_LONGEST: Final = 60.0
-"""Seconds that all pages of a list may take."""
-_MOST_EMPTY: Final = 10
-"""Pages of a list without any name, one after the other."""
 
 _TRANSACTION: Final = "POST /v1/{prefix}/transactions/commit"
 
@@ -351,31 +343,17 @@ class RestIceberg:
 
     def _every(self, path: str, key: str, about: ObjectType, query: dict[str, str]) -> list[Any]:
         """All pages of a list."""
-        found: list[Any] = []
-        token: str | None = ""
-        pages = empty = 0
-        tokens: set[str] = set()
-        ends = time.monotonic() + _LONGEST
-        while token is not None:
-            page = self.client.ask(
-                "GET", path, about, None, **query, **({"pageToken": token} if token else {})
-            )
+
+        def ask(token: str) -> tuple[list[Any], str | None]:
+            more = {"pageToken": token} if token else {}
+            page = self.client.ask("GET", path, about, None, **query, **more)
             listed = (page.get(key) or []) if isinstance(page, dict) else None
             if not isinstance(listed, list):
                 raise Damaged("the catalog's answer is no list of names")
-            found += listed
-            token = page.get("next-page-token") or None
-            pages, empty = pages + 1, 0 if listed else empty + 1
-            if len(found) > _MOST_NAMES:
-                raise Damaged(
-                    f"the catalog lists more than {_MOST_NAMES} names in one place",
-                    hint="spread them over several schemas there",
-                )
-            if pages > _MOST_PAGES or empty > _MOST_EMPTY or token in tokens or time.monotonic() > ends:
-                raise Damaged("the catalog's list has no end")
-            if token is not None:
-                tokens.add(str(token))
-        return found
+            following = page.get("next-page-token")
+            return listed, str(following) if following else None
+
+        return pages.every(ask, "the catalog", self.storage.openings.largest_document)
 
 
 def _lacks_last_column(update: Json) -> bool:

@@ -143,7 +143,7 @@ def test_the_same_page_again_and_again_is_given_up(
 def test_more_names_than_can_be_kept_are_refused_and_none_of_them_is_kept(
     api: Api, remote: AnyRest, steward: Steward, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("headgate.catalogs.rest._MOST_NAMES", 50)
+    monkeypatch.setattr("headgate.catalogs.outside.pages.MOST_NAMES", 50)
     honest, asked = remote.answer, itertools.count()
 
     def endless(method: str, path: str, body: Any) -> tuple[int, Any]:

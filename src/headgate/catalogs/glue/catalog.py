@@ -49,7 +49,7 @@ def glue_catalog(
     shown, default = _SHOWN.get(kind, _SHOWN["all"]), kind
     if kind == BOTH:
         shown, default = _formats(properties)
-    pointers = GluePointers(GlueClient(settings, name), shown)
+    pointers = GluePointers(GlueClient(settings, name, openings.largest_document), shown)
     claims = Claims(store, f"glue {settings.address} {settings.catalog_id or settings.role or ''}", warehouse)
     known = storage_properties(properties, own_keys=kind == BOTH)
     # Whose account it is may be known to AWS alone, so all accounts of a region are one source.

@@ -11,20 +11,22 @@ from botocore.config import Config
 from botocore.credentials import DeferredRefreshableCredentials
 from botocore.session import get_session
 
+from headgate.catalogs.glue.answers import CONNECTING, MOST_OPEN, READING, BoundedAnswers, fits
 from headgate.catalogs.glue.settings import GlueSettings
+from headgate.catalogs.outside import pages
 from headgate.catalogs.outside.line import Line
 from headgate.model import errors as e
 from headgate.model.objects import ObjectType, clip
 
 Json = dict[str, Any]
 
-_MOST_NAMES: Final = 100_000
-"""What one list may hold: each gets a row here."""
+_MOST_EMPTY: Final = 1_000
+"""Pages without any name, one after the other: AWS leaves out what the caller may not see, page by page."""
 _QUICK: Final = Config(
-    connect_timeout=3,
-    read_timeout=8,
+    connect_timeout=CONNECTING,
+    read_timeout=READING,
     retries={"total_max_attempts": 4, "mode": "standard"},
-    max_pool_connections=16,
+    max_pool_connections=MOST_OPEN,
     # A redirect or a proxy of the environment would lead where nobody looked.
     proxies={},
 )
@@ -45,9 +47,10 @@ _CREDENTIALS: Final = (
 class GlueClient:
     """Speaks to one account's Glue. Its secrets stay in here."""
 
-    def __init__(self, settings: GlueSettings, catalog: str) -> None:
+    def __init__(self, settings: GlueSettings, catalog: str, largest: int) -> None:
         self.settings = settings
         self.line = Line("AWS Glue", catalog)
+        self.answers = BoundedAnswers(self.line.named, largest)
         self._lock = threading.Lock()
         self._client: Any = None
 
@@ -59,28 +62,36 @@ class GlueClient:
             if self._client is not None:
                 self._client.close()
             self._client = None
+            self.answers.close()
 
     def ask(self, operation: str, about: ObjectType, named: str, **arguments: Any) -> Json:
         """One call; `about` and `named` say what is missing or there already, if it is."""
         with self.line.ask(), self._translated(about, named):
-            answer: Json = getattr(self._open(), operation)(**self._with_catalog(arguments))
+            client = self._open()
+            answer: Json = getattr(client, operation)(**self._with_catalog(arguments))
+            known = client.meta.service_model.operation_model(client.meta.method_to_api_mapping[operation])
+            if known.output_shape is not None and not fits(answer, known.output_shape):
+                raise self._no_answer("types")
             return answer
 
+    def named(self, found: Json | None) -> Json:
+        """A database or a table of an answer, if it is one: with a name."""
+        if not found or not found.get("Name"):
+            raise self._no_answer("names")
+        return found
+
+    def _no_answer(self, why: str) -> e.Damaged:
+        return e.Damaged(f"{self.line.named} answers otherwise than AWS does", hint=why)
+
     def every(self, operation: str, key: str, about: ObjectType, named: str, **arguments: Any) -> list[Json]:
-        """All pages of a list. INVARIANT: a token that comes again ends it."""
-        found: list[Json] = []
-        tokens: set[str] = set()
-        more: Json = {}
-        while True:
-            page = self.ask(operation, about, named, **arguments, **more)
-            found += page.get(key) or []
-            token = page.get("NextToken")
-            if not token:
-                return found
-            if token in tokens or len(found) > _MOST_NAMES:
-                raise e.Damaged(f"{self.line.named} lists more than {_MOST_NAMES} names, or has no end")
-            tokens.add(token)
-            more = {"NextToken": token}
+        """All pages of a list."""
+
+        def page(token: str) -> tuple[list[Json], str | None]:
+            more = {"NextToken": token} if token else {}
+            answer = self.ask(operation, about, named, **arguments, **more)
+            return answer.get(key) or [], answer.get("NextToken") or None
+
+        return pages.every(page, self.line.named, self.answers.largest, most_empty=_MOST_EMPTY)
 
     def _with_catalog(self, arguments: Json) -> Json:
         return {**({"CatalogId": self.settings.catalog_id} if self.settings.catalog_id else {}), **arguments}
@@ -88,12 +99,13 @@ class GlueClient:
     def _open(self) -> Any:
         with self._lock:
             if self._client is None:
-                self._client = self._session().client(
+                client = self._session().client(
                     "glue",
                     region_name=self.settings.region,
                     endpoint_url=self.settings.address,
                     config=_QUICK,
                 )
+                self._client = self.answers.of(client)
             return self._client
 
     def _session(self) -> Any:
@@ -109,7 +121,9 @@ class GlueClient:
         def assumed() -> Json:
             sts = base.client("sts", region_name=s.region, endpoint_url=s.sts_endpoint, config=_QUICK)
             external = {"ExternalId": s.external_id} if s.external_id else {}
-            got = sts.assume_role(RoleArn=s.role, RoleSessionName="headgate", **external)["Credentials"]
+            got = self.answers.of(sts).assume_role(RoleArn=s.role, RoleSessionName="headgate", **external)[
+                "Credentials"
+            ]
             return {
                 "access_key": got["AccessKeyId"],
                 "secret_key": got["SecretAccessKey"],
@@ -132,6 +146,9 @@ class GlueClient:
             raise self._error(str(error.response.get("Error", {}).get("Code", "")), about, named) from None
         except boto.ParamValidationError:
             raise e.IllegalArgument(f"AWS Glue cannot keep '{clip(named)}' like this") from None
+        except (AttributeError, LookupError, TypeError, ValueError, ArithmeticError, RecursionError) as error:
+            # Its answer has another shape than those of AWS, for which boto has no error.
+            raise self._no_answer(type(error).__name__) from None
         except boto.BotoCoreError as error:
             raise e.ConnectionFailed(
                 f"{self.line.named} cannot be asked", hint=type(error).__name__

@@ -48,7 +48,7 @@ class GluePointers:
         if parent:
             return []
         found = self.client.every("get_databases", "DatabaseList", ObjectType.CATALOG, "")
-        return [database["Name"] for database in found]
+        return [self.client.named(database)["Name"] for database in found]
 
     def namespace(self, name: Namespace) -> dict[str, str]:
         database = self._database(name)
@@ -153,22 +153,22 @@ class GluePointers:
     def _database(self, name: Namespace) -> Json:
         if len(name) != 1 or name[0] != name[0].lower():
             raise NotFound(f"schema '{clip(':'.join(name))}' does not exist", about=ObjectType.SCHEMA)
-        found: Json = self.client.ask("get_database", ObjectType.SCHEMA, name[0], Name=name[0])["Database"]
-        return found
+        answer = self.client.ask("get_database", ObjectType.SCHEMA, name[0], Name=name[0])
+        return self.client.named(answer.get("Database"))
 
     def _tables(self, namespace: Namespace) -> list[Json]:
-        return self.client.every(
+        found = self.client.every(
             "get_tables", "TableList", ObjectType.SCHEMA, ":".join(namespace), DatabaseName=_flat(namespace)
         )
+        return [self.client.named(table) for table in found]
 
     def _table(self, at: TablePlace) -> Json:
         missing = NotFound(f"{at.type} '{clip(at.name)}' does not exist", about=at.type)
         if len(at.schema) != 1 or at.name != at.name.lower():
             # Glue would find it in other letters: then it had two names here.
             raise missing
-        table: Json = self.client.ask("get_table", at.type, at.name, DatabaseName=at.schema[0], Name=at.name)[
-            "Table"
-        ]
+        answer = self.client.ask("get_table", at.type, at.name, DatabaseName=at.schema[0], Name=at.name)
+        table = self.client.named(answer.get("Table"))
         if not self._shows(table) or (format_of(table) == "view") != (at.type is ObjectType.VIEW):
             raise missing
         return table

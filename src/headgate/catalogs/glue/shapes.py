@@ -85,7 +85,10 @@ def hive_table(table: Json) -> HiveTable:
         table.get("Description") or None,
         max(0, stored.get("NumberOfBuckets") or 0),
         tuple(stored.get("BucketColumns") or ()),
-        tuple((order["Column"], order.get("SortOrder") != 0) for order in stored.get("SortColumns") or ()),
+        tuple(
+            (order.get("Column", ""), order.get("SortOrder") != 0)
+            for order in stored.get("SortColumns") or ()
+        ),
         bool(table.get("StorageDescriptor")),
         str(table.get("VersionId") or ""),
     )
