@@ -1,6 +1,5 @@
 """A client of somebody else's Iceberg REST catalog: discovery, its token, and its errors in the words of the house."""
 
-import threading
 import time
 from typing import Any, Final
 from urllib.parse import quote, unquote
@@ -9,6 +8,7 @@ import httpx
 
 from headgate.catalogs.interface import Namespace
 from headgate.catalogs.openings import RAISE_LARGEST, Openings
+from headgate.catalogs.outside.line import Line, NoAnswer
 from headgate.model import errors as e
 from headgate.model.objects import ObjectType, clip
 
@@ -27,6 +27,10 @@ _NEVER_SENT: Final = (
     httpx.UnsupportedProtocol,
     httpx.InvalidURL,
 )
+
+
+class _LostAnswer(NoAnswer, e.OutcomeUnknown):
+    """A change was sent to a system that fell silent."""
 
 
 class RestClient:
@@ -53,7 +57,8 @@ class RestClient:
         self._prefix: str | None = None
         self._endpoints: frozenset[str] | None = None
         self._separator = _SEPARATOR
-        self._starting = threading.Lock()
+        self.line = Line("catalog", "")
+        """INVARIANT: whatever asks the server, or waits for somebody who does, stands in this line, once."""
 
     def __repr__(self) -> str:
         return f"RestClient({self._uri!r})"
@@ -63,17 +68,17 @@ class RestClient:
 
     def namespace(self, levels: Namespace) -> str:
         """A namespace as one segment of a path."""
-        self._start()
+        self._started()
         return self._separator.join(segment(level) for level in levels)
 
     def parent(self, levels: Namespace) -> str:
         """A namespace as a query parameter."""
-        self._start()
+        self._started()
         return unquote(self._separator).join(levels)
 
     def offers(self, endpoint: str) -> bool:
         """Whether the catalog can do this; one that does not list what it can do has all that the protocol began with."""
-        self._start()
+        self._started()
         return self._endpoints is None or endpoint in self._endpoints
 
     def ask(self, method: str, path: str, about: ObjectType, body: Any = None, **query: str) -> Any:
@@ -86,39 +91,45 @@ class RestClient:
         return _parse_answer(self._answer("POST", path, body, {}), about, quoted=False, changes=True)
 
     def _answer(self, method: str, path: str, body: Any, query: dict[str, str]) -> httpx.Response:
-        answer = self._send(method, f"{self._start()}{path}", body, query)
-        if answer.status_code == 401 and self._credential:
-            self._token = self._fetch_token()
+        with self.line.ask():
             answer = self._send(method, f"{self._start()}{path}", body, query)
-        return answer
+            if answer.status_code == 401 and self._credential:
+                self._token = self._fetch_token()
+                answer = self._send(method, f"{self._start()}{path}", body, query)
+            return answer
 
     def check(self) -> None:
         """Make sure that the catalog answers."""
-        with self._starting:
-            self._prefix = None
-        self._start()
+        self._prefix = None
+        self._started()
+
+    def _started(self) -> None:
+        """Make sure that the catalog has said where requests go."""
+        if self._prefix is None:
+            with self.line.ask():
+                self._start()
 
     def _start(self) -> str:
-        """Where requests go: the first one asks the catalog for its prefix."""
-        with self._starting:
-            if self._prefix is None:
-                if self._token is None and self._credential:
-                    self._token = self._fetch_token()
-                query = {"warehouse": self._warehouse} if self._warehouse else {}
-                config = _parse_answer(
-                    self._send("GET", f"{self._uri}/v1/config", None, query), ObjectType.CATALOG
-                )
-                if not isinstance(config, dict) or not all(
-                    isinstance(config.get(key) or {}, dict) for key in ("defaults", "overrides")
-                ):
-                    raise e.ConnectionFailed("the catalog's answer is no configuration")
-                settings = {**(config.get("defaults") or {}), **(config.get("overrides") or {})}
-                prefix = str(settings.get("prefix") or "").strip("/")
-                listed = config.get("endpoints")
-                self._endpoints = frozenset(map(str, listed)) if isinstance(listed, list) else None
-                self._separator = str(settings.get("namespace-separator") or _SEPARATOR)
-                self._prefix = f"{self._uri}/v1/{prefix}" if prefix else f"{self._uri}/v1"
-            return self._prefix
+        """Where requests go: the first one asks the catalog for its prefix. Several that are the first all ask, rather than
+        wait for one that may get no answer."""
+        known = self._prefix
+        if known is not None:
+            return known
+        if self._token is None and self._credential:
+            self._token = self._fetch_token()
+        query = {"warehouse": self._warehouse} if self._warehouse else {}
+        config = _parse_answer(self._send("GET", f"{self._uri}/v1/config", None, query), ObjectType.CATALOG)
+        if not isinstance(config, dict) or not all(
+            isinstance(config.get(key) or {}, dict) for key in ("defaults", "overrides")
+        ):
+            raise e.ConnectionFailed("the catalog's answer is no configuration")
+        settings = {**(config.get("defaults") or {}), **(config.get("overrides") or {})}
+        prefix = str(settings.get("prefix") or "").strip("/")
+        listed = config.get("endpoints")
+        self._endpoints = frozenset(map(str, listed)) if isinstance(listed, list) else None
+        self._separator = str(settings.get("namespace-separator") or _SEPARATOR)
+        known = self._prefix = f"{self._uri}/v1/{prefix}" if prefix else f"{self._uri}/v1"
+        return known
 
     def _fetch_token(self) -> str:
         id, _, secret = (self._credential or "").partition(":")
@@ -145,8 +156,8 @@ class RestClient:
             return self._read(method, url, json=body, params=query or None, headers=headers)
         except (httpx.HTTPError, httpx.InvalidURL, e.HeadgateError) as error:
             if method != "GET" and not isinstance(error, _NEVER_SENT):
-                # It may have been done: only the answer is not there.
-                raise _unknown(error.message if isinstance(error, e.HeadgateError) else _SILENT) from None
+                why = error.message if isinstance(error, e.HeadgateError) else _SILENT
+                raise _unknown(why, error) from None
             if isinstance(error, e.HeadgateError):
                 raise
             raise _unreachable(error) from None
@@ -162,7 +173,7 @@ class RestClient:
                     size = largest // (1024 * 1024)
                     raise e.Damaged(f"the catalog's answer is larger than {size} MiB", hint=RAISE_LARGEST)
                 if time.monotonic() > ends:
-                    raise e.ConnectionFailed("the catalog's answer does not come to an end")
+                    raise NoAnswer("the catalog's answer does not come to an end")
         return httpx.Response(answer.status_code, content=bytes(data))
 
 
@@ -218,10 +229,13 @@ def _plain(message: str) -> str:
 
 
 def _unreachable(error: Exception) -> e.ConnectionFailed:
-    return e.ConnectionFailed(_SILENT, hint=type(error).__name__)
+    silent = NoAnswer if isinstance(error, httpx.TransportError) else e.ConnectionFailed
+    return silent(_SILENT, hint=type(error).__name__)
 
 
-def _unknown(why: str) -> e.OutcomeUnknown:
-    return e.OutcomeUnknown(
+def _unknown(why: str, error: Exception | None = None) -> e.OutcomeUnknown:
+    """The error of a change that may have been made: only the answer is not there."""
+    unknown = _LostAnswer if isinstance(error, httpx.TransportError) else e.OutcomeUnknown
+    return unknown(
         f"whether the change was made is not known: {why}", hint="load it again before you try again"
     )

@@ -8,7 +8,8 @@ from botocore.httpsession import URLLib3Session
 from urllib3.exceptions import HTTPError
 
 from headgate.catalogs.openings import RAISE_LARGEST
-from headgate.model.errors import ConnectionFailed, Damaged
+from headgate.catalogs.outside.line import NoAnswer
+from headgate.model.errors import Damaged
 
 CONNECTING: Final = 3
 READING: Final = 8
@@ -60,7 +61,7 @@ class BoundedAnswers:
                 size = self.largest // (1024 * 1024)
                 raise Damaged(f"an answer of {self.named} is larger than {size} MiB", hint=RAISE_LARGEST)
             if time.monotonic() > ends:
-                raise ConnectionFailed(f"an answer of {self.named} does not come to an end")
+                raise NoAnswer(f"an answer of {self.named} does not come to an end")
         return bytes(data)
 
 
