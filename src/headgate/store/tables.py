@@ -226,6 +226,7 @@ dropped_objects = Table(
     Column("denials", LargeBinary, nullable=False),
     Column("document", Text),
     Column("under_policies", Boolean, nullable=False),
+    Column("kept_by", LargeBinary),
     Column("at", String(32), nullable=False),
     comment="What a dropped object that still has places takes back when it is registered again",
 )

@@ -5,8 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import update
 
 from headgate.catalogs.openings import Openings
+from headgate.steward import Steward
+from headgate.store import tables
 from headgate.store.metadata.sources import server_of
 from tests.catalogs.any_rest import AnyRest, any_rest
 from tests.conftest import Api
@@ -127,3 +130,75 @@ def test_spellings_of_one_server_are_one(one: str, other: str) -> None:
 def test_other_hosts_and_ports_are_others() -> None:
     urls = ["http://a", "http://b", "http://a:8181", "http://a:8182", "http://[::1]", "http://127.0.0.1"]
     assert len({server_of(url) for url in urls}) == len(urls)
+
+
+HIDE = "policy: hide-a\non: {on}\nto: [user:mallory]\nhide: [a]\n"
+
+
+def columns(api: Api, user: str, catalog: str) -> list[str] | None:
+    """What somebody sees of the table once it has come back; None if it has not."""
+    for _ in range(2):
+        answer = api(user, "GET", f"{LAKE}/catalogs/{catalog}/schemas/r/tables/old")
+    if answer.status_code != 200:
+        assert answer.status_code == 403, answer.text
+        door = f"/iceberg/v1/lake.{catalog}/namespaces/r/tables/old"
+        assert api(user, "GET", door).status_code in (403, 404)
+        return None
+    return [column["name"] for column in answer.json()["table"]["columns"]]
+
+
+@pytest.mark.parametrize("on", ["lake.hr", "lake.hr.r"])
+def test_a_table_does_not_come_back_where_what_restricted_it_does_not_reach(
+    api: Api, remote: AnyRest, on: str
+) -> None:
+    """The server is free once its catalog is dropped, and its tables are not."""
+    applied(api, HIDE.format(on=on))
+    assert columns(api, "mallory", "hr") == []
+    done(api("admin", "DELETE", f"{LAKE}/catalogs/hr?force=true"))
+    done(declare(api, "mallory", "mine", remote.url))
+    assert columns(api, "mallory", "mine") is None
+    assert columns(api, "admin", "mine") is None
+    # In a catalog of whoever may change every policy it does: they decide under which.
+    done(declare(api, "admin", "again", remote.url))
+    assert columns(api, "admin", "again") == ["a"]
+
+
+def test_nor_where_a_role_does_not_deny_what_it_denied(api: Api, people: People, remote: AnyRest) -> None:
+    applied(api, "policy: p\non: lake.hr\nto: [user:bob]\nhide: [a]\nenabled: false\n")
+    done(api("admin", "DELETE", f"{LAKE}/policies/p"))
+    people.may("mallory", "SELECT_TABLE", "schema", "hr.r", deny=True)
+    assert columns(api, "mallory", "hr") is None
+    done(api("admin", "DELETE", f"{LAKE}/catalogs/hr?force=true"))
+    done(declare(api, "mallory", "mine", remote.url))
+    assert columns(api, "mallory", "mine") is None
+
+
+@pytest.mark.parametrize("on", ["lake", "lake.hr.r.old"])
+def test_it_comes_back_wherever_that_does(api: Api, remote: AnyRest, on: str) -> None:
+    applied(api, HIDE.format(on=on))
+    assert columns(api, "mallory", "hr") == []
+    done(api("admin", "DELETE", f"{LAKE}/catalogs/hr?force=true"))
+    done(declare(api, "mallory", "mine", remote.url))
+    assert columns(api, "mallory", "mine") == []
+
+
+def test_what_nothing_restricted_comes_back_anywhere(api: Api, remote: AnyRest) -> None:
+    done(api("admin", "DELETE", f"{LAKE}/policies/p"))
+    done(api("admin", "DELETE", f"{LAKE}/catalogs/hr?force=true"))
+    done(declare(api, "mallory", "mine", remote.url))
+    assert columns(api, "mallory", "mine") == ["a"]
+
+
+def test_nor_does_one_that_was_dropped_before_it_was_known_what_restricted_it(
+    api: Api, remote: AnyRest, steward: Steward
+) -> None:
+    applied(api, HIDE.format(on="lake"))
+    assert columns(api, "mallory", "hr") == []
+    done(api("admin", "DELETE", f"{LAKE}/catalogs/hr?force=true"))
+    with steward.kernel.store.write("admin", "test") as tx:
+        tx.execute(update(tables.dropped_objects).values(kept_by=None))
+    done(declare(api, "mallory", "mine", remote.url))
+    assert columns(api, "mallory", "mine") is None
+    done(declare(api, "admin", "again", remote.url))
+    assert columns(api, "mallory", "again") is None, "they may not use it"
+    assert columns(api, "admin", "again") == ["a"]

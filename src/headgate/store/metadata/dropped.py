@@ -24,6 +24,7 @@ Label = tuple[int, int, str | None]
 """A tag or policy, the field it was on (0 for the object itself) and its value."""
 _labels: Final = msgspec.json.Decoder(list[Label])
 _denials: Final = msgspec.json.Decoder(list[tuple[int, int]])
+_ids: Final = msgspec.json.Decoder(list[int])
 
 
 class Dropped(msgspec.Struct, frozen=True):
@@ -45,6 +46,9 @@ class Dropped(msgspec.Struct, frozen=True):
     """Where its metadata lay last, if that was kept here."""
     under_policies: bool
     """Whether a policy stood on it, or on what it lay in, when it was dropped."""
+    kept_by: frozenset[int] | None
+    """What it lay in then and was kept from people by: what a policy stood on, or a role denied something on. None if
+    that is not known."""
     at: str
 
 
@@ -54,7 +58,7 @@ def keep(tx: Write, object: int) -> None:
         return
     row = tx.execute(select(t.objects).where(_o.id == object)).one()
     catalog, name = _whereabouts(tx, row)
-    owner = tx.execute(select(t.owners.c.principal).where(t.owners.c.object == object)).scalar_one_or_none()
+    owner, around = _owner(tx, object), _around(tx, object)
     a, g = t.assignments.c, t.role_grants.c
     on = tx.execute(select(a.label, a.field, a.value).where(a.object == object).order_by(a.label, a.field))
     document = tx.execute(select(t.pointers.c.location).where(t.pointers.c.object == object)).scalar()
@@ -71,7 +75,8 @@ def keep(tx: Write, object: int) -> None:
             labels=msgspec.json.encode([tuple(each) for each in on]),
             denials=msgspec.json.encode([tuple(each) for each in denied]),
             document=document,
-            under_policies=_under_policies(tx, row),
+            under_policies=_under_policies(tx, [object, *around]),
+            kept_by=msgspec.json.encode(sorted(_restricting(tx, around))),
             at=tx.now,
         )
     )
@@ -93,6 +98,7 @@ def get(read: Read, object: int) -> Dropped | None:
         _denials.decode(row.denials),
         row.document,
         row.under_policies,
+        None if row.kept_by is None else frozenset(_ids.decode(row.kept_by)),
         row.at,
     )
 
@@ -139,6 +145,8 @@ def return_to(tx: Write, object: int, folders: Iterable[str], uuid: str, source:
     """Bring back what the same other server had at the same place, with the same uuid; whether there was any.
 
     So a table that was renamed there, or whose catalog was dropped and declared again, keeps what restricts it.
+    INVARIANT: only where all that restricted it reaches it, or where their master decides. Elsewhere its place stays the
+    dropped one's, and it is refused.
     """
     return _returned(tx, object, folders, source, lambda known: known in (None, uuid))
 
@@ -156,7 +164,7 @@ def _returned(
         if row is None or row.source != source or not same(row.uuid):
             continue
         former = get(tx, row.object)
-        if former is not None and _is_there(tx, former.metalake, object):
+        if former is not None and _is_there(tx, former.metalake, object) and _reached(tx, former, object):
             bring_back(tx, former, object)
             return True
     return False
@@ -202,12 +210,45 @@ def _is_there(read: Read, metalake: int, id: int) -> bool:
     return read.execute(query).first() is not None
 
 
-def _under_policies(read: Read, row: Any) -> bool:
-    """Whether a policy, in force or not, stands on an object or above it."""
-    ids = [row.id]
-    while row.parent:
-        row = read.execute(select(_o.id, _o.parent).where(_o.id == row.parent)).one()
-        ids.append(row.id)
+def _reached(read: Read, former: Dropped, object: int) -> bool:
+    """Whether an object lies where all that restricted a dropped one from above restricts it too, or in a catalog of the
+    metalake's owner, who may change every policy."""
+    around = _around(read, object)
+    if former.parent in around:
+        return True
+    known = former.kept_by
+    if known <= set(around) if known is not None else not former.under_policies:
+        return True
+    catalog, metalake = (_owner(read, id) for id in around[-2:])
+    return catalog is not None and catalog == metalake
+
+
+def _owner(read: Read, object: int) -> int | None:
+    query = select(t.owners.c.principal).where(t.owners.c.object == object)
+    found: int | None = read.execute(query).scalar_one_or_none()
+    return found
+
+
+def _around(read: Read, object: int) -> list[int]:
+    """What an object lies in: its schemas, its catalog and last the metalake."""
+    found: list[int] = []
+    while parent := read.execute(select(_o.parent).where(_o.id == object)).scalar_one():
+        found.append(parent)
+        object = parent
+    return found
+
+
+def _restricting(read: Read, ids: list[int]) -> set[int]:
+    """Those of some objects that a policy, in force or not, stands on, or that a role denies something on."""
+    a, g = t.assignments.c, t.role_grants.c
+    on = select(a.object).join(t.objects, _o.id == a.label)
+    policies = on.where(a.object.in_(ids), _o.type == ObjectType.POLICY.value)
+    denied = select(g.object).where(g.object.in_(ids), g.deny != 0)
+    return {*read.execute(policies).scalars(), *read.execute(denied).scalars()}
+
+
+def _under_policies(read: Read, ids: list[int]) -> bool:
+    """Whether a policy, in force or not, stands on one of these objects."""
     a = t.assignments.c
     on = select(a.label).join(t.objects, _o.id == a.label)
     found = on.where(a.object.in_(ids), _o.type == ObjectType.POLICY.value).limit(1)
