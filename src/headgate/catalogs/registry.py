@@ -94,14 +94,14 @@ class Provider(msgspec.Struct, frozen=True):
 
     def asks_elsewhere(self, before: Mapping[str, str], after: Mapping[str, str]) -> bool:
         """Whether the tables of a catalog would be looked for in another place, or in the name of somebody else."""
-        return any(_said(before, key) != _said(after, key) for key in self.asked | self.fixed)
+        return any(_values(before, key) != _values(after, key) for key in self.asked | self.fixed)
 
     def __str__(self) -> str:
         backend = f" with {_SYSTEMS[self.name][0]}={self.backend}" if self.backend else ""
         return f"{self.name}{backend} ({self.type})"
 
 
-def _said(properties: Mapping[str, str], key: str) -> tuple[str | None, ...]:
+def _values(properties: Mapping[str, str], key: str) -> tuple[str | None, ...]:
     """What properties say under a name, in both spellings of those of storage."""
     return properties.get(key), properties.get(key.replace("s3-", "s3.", 1))
 

@@ -165,7 +165,7 @@ def doubts(authority: Authority, rule: Rule) -> frozenset[int]:
     """The enabled policies that may keep something from who wrote this one, and those whose masks do not yield to it
     because of who wrote it: the readers of either are denied."""
     words, metalake = standing_of(authority, rule), authority.objects[rule.id].metalake
-    said = readable(rule.document)
+    own = readable(rule.document)
     found = set()
     for other in authority.policies.values():
         policy = readable(other.document)
@@ -176,9 +176,7 @@ def doubts(authority: Authority, rule: Rule) -> frozenset[int]:
             policy is None
             or words.may_be_kept_from(standing, policy.to, policy.except_)
             or (
-                _is_above(said, policy)
-                and words.owner_may_change(standing)
-                and not words.may_change(standing)
+                _is_above(own, policy) and words.owner_may_change(standing) and not words.may_change(standing)
             )
         ):
             found.add(other.id)
