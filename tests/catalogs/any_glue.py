@@ -16,6 +16,8 @@ class AnyGlue:
     def __init__(self) -> None:
         self.url = ""
         self.asked: list[str] = []
+        self.tokens: list[str | None] = []
+        """The session tokens that came along."""
         self.answer: Callable[[str, Json], Any] = lambda operation, body: {}
         self.stream: Callable[[BinaryIO], None] | None = None
 
@@ -30,6 +32,7 @@ def any_glue() -> Iterator[AnyGlue]:
             body = json.loads(self.rfile.read(int(self.headers.get("content-length", 0))) or b"{}")
             operation = self.headers.get("x-amz-target", "").rpartition(".")[2]
             glue.asked.append(operation)
+            glue.tokens.append(self.headers.get("x-amz-security-token"))
             self.send_response(200)
             self.send_header("content-type", "application/x-amz-json-1.1")
             if glue.stream is not None:

@@ -202,7 +202,7 @@ DEFINED: Final[Mapping[str, Defined]] = {
             *(key for key in _S3 if key not in ("s3-access-key-id", "s3-region", "s3-secret-access-key")),
         ),
         (*_CATALOG, *_CREDENTIALS),
-        (*_MODES, *_STORAGE),
+        (*_MODES, *(key for key in _STORAGE if key != "s3-session-token"), "aws-session-token"),
         closed=True,
     ),
     "fileset catalog": Defined(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from headgate.catalogs.aws_sessions import ELSEWHERE, aws_session
 from headgate.catalogs.openings import Openings
 from headgate.catalogs.storage_settings import StorageSettings
 from headgate.model.errors import ConnectionFailed
@@ -195,25 +196,18 @@ class Vendor:
 
     @cached_property
     def _boto(self) -> "boto3.session.Session":
-        import boto3
-
-        def reveal(secret: Any) -> str | None:
-            return None if secret is None else secret.hidden
-
         known = self.settings
-        return boto3.session.Session(
-            aws_access_key_id=reveal(known.key_id),
-            aws_secret_access_key=reveal(known.secret_key),
-            aws_session_token=reveal(known.session_token),
-            region_name=known.region,
-        )
+        return aws_session(known.region, known.key_id, known.secret_key, known.session_token)
 
     @cached_property
     def _sts(self) -> Any:
         from botocore.config import Config
 
         quick = Config(
-            connect_timeout=5, read_timeout=10, retries={"total_max_attempts": 3, "mode": "standard"}
+            connect_timeout=5,
+            read_timeout=10,
+            retries={"total_max_attempts": 3, "mode": "standard"},
+            **ELSEWHERE,
         )
         return self._boto.client("sts", endpoint_url=self.settings.sts_endpoint, config=quick)
 

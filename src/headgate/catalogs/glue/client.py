@@ -5,12 +5,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
-import boto3
 import botocore.exceptions as boto
 from botocore.config import Config
 from botocore.credentials import DeferredRefreshableCredentials
-from botocore.session import get_session
 
+from headgate.catalogs.aws_sessions import ELSEWHERE, aws_session, session_of
 from headgate.catalogs.glue.answers import CONNECTING, MOST_OPEN, READING, BoundedAnswers, fits
 from headgate.catalogs.glue.settings import GlueSettings
 from headgate.catalogs.outside import pages
@@ -27,8 +26,7 @@ _QUICK: Final = Config(
     read_timeout=READING,
     retries={"total_max_attempts": 4, "mode": "standard"},
     max_pool_connections=MOST_OPEN,
-    # A redirect or a proxy of the environment would lead where nobody looked.
-    proxies={},
+    **ELSEWHERE,
 )
 _SILENT: Final = (boto.ConnectionError, boto.HTTPClientError)
 _THROTTLED: Final = ("Throttling", "TooManyRequests", "RequestLimitExceeded", "ProvisionedThroughput")
@@ -111,15 +109,12 @@ class GlueClient:
     def _session(self) -> Any:
         """Static keys, then a role that is assumed with these or with the server's identity, then that identity."""
         s = self.settings
-        keys: Json = {}
-        if s.key_id is not None and s.secret_key is not None:
-            keys = {"aws_access_key_id": s.key_id.hidden, "aws_secret_access_key": s.secret_key.hidden}
-        base = boto3.Session(region_name=s.region, **keys)
+        base = aws_session(s.region, s.key_id, s.secret_key, s.session_token)
         if s.role is None:
             return base
 
         def assumed() -> Json:
-            sts = base.client("sts", region_name=s.region, endpoint_url=s.sts_endpoint, config=_QUICK)
+            sts = base.client("sts", region_name=s.region, endpoint_url=s.sts_address, config=_QUICK)
             external = {"ExternalId": s.external_id} if s.external_id else {}
             got = self.answers.of(sts).assume_role(RoleArn=s.role, RoleSessionName="headgate", **external)[
                 "Credentials"
@@ -131,9 +126,7 @@ class GlueClient:
                 "expiry_time": got["Expiration"].isoformat(),
             }
 
-        inner = get_session()
-        inner._credentials = DeferredRefreshableCredentials(assumed, "assume-role")  # type: ignore[attr-defined]
-        return boto3.Session(botocore_session=inner, region_name=s.region)
+        return session_of(DeferredRefreshableCredentials(assumed, "assume-role"), s.region)
 
     @contextmanager
     def _translated(self, about: ObjectType, named: str) -> Iterator[None]:

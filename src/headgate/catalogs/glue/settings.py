@@ -24,6 +24,7 @@ class GlueSettings(msgspec.Struct, frozen=True):
     catalog_id: str | None
     key_id: Secret | None
     secret_key: Secret | None
+    session_token: Secret | None
     role: str | None
     external_id: str | None
     sts_endpoint: str | None
@@ -44,6 +45,11 @@ class GlueSettings(msgspec.Struct, frozen=True):
         for one, other, key in ((id, secret, secret_key), (secret, id, id_key)):
             if one and not other:
                 raise IllegalArgument(f"the catalog has no '{key}'", hint="keys come in pairs")
+        token = properties.get(f"{prefix}-session-token")
+        if token and not id:
+            raise IllegalArgument(
+                f"property '{prefix}-session-token' is without '{id_key}'", hint="it comes with keys"
+            )
         role, external = properties.get("s3-role-arn") or None, properties.get("s3-external-id") or None
         if role is not None and not _ROLE.fullmatch(role):
             raise IllegalArgument(
@@ -64,22 +70,32 @@ class GlueSettings(msgspec.Struct, frozen=True):
             catalog,
             Secret(id) if id else None,
             Secret(secret) if secret else None,
+            Secret(token) if token else None,
             role,
             external,
-            properties.get("s3-token-service-endpoint") or None,
+            properties.get("s3-sts-endpoint") or properties.get("s3-token-service-endpoint") or None,
         )
 
     @property
     def address(self) -> str:
         """Where Glue is asked."""
-        suffix = "amazonaws.com.cn" if self.region.startswith("cn-") else "amazonaws.com"
-        return self.endpoint or f"https://glue.{self.region}.{suffix}"
+        return self.endpoint or f"https://glue.{self.region}.{self._suffix}"
+
+    @property
+    def sts_address(self) -> str:
+        """Where a role is assumed. INVARIANT: said here, so that nothing of the server's environment says another."""
+        return self.sts_endpoint or f"https://sts.{self.region}.{self._suffix}"
+
+    @property
+    def _suffix(self) -> str:
+        return "amazonaws.com.cn" if self.region.startswith("cn-") else "amazonaws.com"
 
     def check(self, openings: Openings) -> None:
         """Refuse hosts that the operator has not opened, AWS's own included: the server's identity may reach far there."""
         openings.check_url("property 'aws-glue-endpoint'" if self.endpoint else "the catalog", self.address)
-        if self.sts_endpoint:
-            openings.check_url("property 's3-token-service-endpoint'", self.sts_endpoint)
+        if self.role is not None or self.sts_endpoint:
+            named = "property 's3-token-service-endpoint'" if self.sts_endpoint else "the catalog's role"
+            openings.check_url(named, self.sts_address)
 
 
 def storage_properties(properties: Mapping[str, str], *, own_keys: bool) -> dict[str, str]:
@@ -91,4 +107,5 @@ def storage_properties(properties: Mapping[str, str], *, own_keys: bool) -> dict
     if own_keys and properties.get("aws-access-key-id"):
         known["s3-access-key-id"] = properties["aws-access-key-id"]
         known["s3-secret-access-key"] = properties.get("aws-secret-access-key", "")
+        known["s3-session-token"] = properties.get("aws-session-token", "")
     return known
