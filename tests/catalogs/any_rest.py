@@ -3,7 +3,7 @@
 import json
 import threading
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -24,6 +24,8 @@ class AnyRest:
         self.choose = "s3://nowhere/t"
         self.answers_changes_with: int | None = None
         """How a commit that was made is answered for; 0 ends the conversation without any."""
+        self.refuses: Callable[[str, str, Any, bytes], bool] = lambda method, url, headers, body: False
+        """What is answered with 403, as AWS does for what is not signed."""
 
     def put(self, name: str, location: str, id: str | None = None, **properties: str) -> Json:
         """Make a table of its own, without anybody asking."""
@@ -93,10 +95,15 @@ def any_rest() -> Iterator[AnyRest]:
         protocol_version = "HTTP/1.1"
 
         def _serve(self) -> None:
+            answer: Json | None
             length = int(self.headers.get("content-length") or 0)
-            body = json.loads(self.rfile.read(length) or b"{}")
+            sent = self.rfile.read(length)
+            body = json.loads(sent or b"{}")
             try:
-                status, answer = catalog.answer(self.command, urlsplit(self.path).path, body)
+                if catalog.refuses(self.command, f"{catalog.url}{self.path}", self.headers, sent):
+                    status, answer = 403, _error(403, "AccessDeniedException")
+                else:
+                    status, answer = catalog.answer(self.command, urlsplit(self.path).path, body)
             except HeadgateError as error:
                 status, answer = 400, _error(400, str(error))
             said = catalog.answers_changes_with

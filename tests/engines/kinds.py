@@ -44,6 +44,14 @@ KINDS: Final[dict[str, EngineCatalog]] = {
     "iceberg-rest": iceberg(
         "rest", uri="https://polaris.example.com/api/catalog", warehouse="sales", s3_region="eu-central-1"
     ),
+    "iceberg-rest-signed": iceberg(
+        "rest",
+        uri="https://glue.eu-central-1.amazonaws.com/iceberg",
+        warehouse="123456789012",
+        s3_region="eu-central-1",
+        rest__sigv4_enabled="true",
+        rest__signing_name="glue",
+    ),
     "iceberg-hive": iceberg(
         "hive",
         uri="thrift://metastore.example.com:9083",

@@ -18,6 +18,7 @@ from headgate.catalogs.locations import checked_warehouse, more_places, segment
 from headgate.catalogs.native import Native
 from headgate.catalogs.openings import Openings
 from headgate.catalogs.rest import RestIceberg
+from headgate.catalogs.rest_signing import SIGNING
 from headgate.model.errors import Forbidden, IllegalArgument
 from headgate.model.objects import CatalogType, clip
 from headgate.model.places import overlap
@@ -144,7 +145,7 @@ class Registry:
                 "rest",
                 self._rest,
                 frozenset({BACKEND, "uri", "warehouse"}),
-                _STORAGE | {"credential", "oauth2-server-uri", "scope", "token"},
+                _STORAGE | _ACCOUNT | {"credential", "oauth2-server-uri", "scope", "token", *SIGNING},
             ),
             Provider(
                 CatalogType.RELATIONAL,

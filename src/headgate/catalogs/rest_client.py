@@ -9,6 +9,7 @@ import httpx
 from headgate.catalogs.interface import Namespace
 from headgate.catalogs.openings import RAISE_LARGEST, Openings
 from headgate.catalogs.outside.line import Line, NoAnswer
+from headgate.catalogs.rest_signing import NotSigned, RequestSigner
 from headgate.model import errors as e
 from headgate.model.objects import ObjectType, clip
 
@@ -26,6 +27,7 @@ _NEVER_SENT: Final = (
     httpx.PoolTimeout,
     httpx.UnsupportedProtocol,
     httpx.InvalidURL,
+    NotSigned,
 )
 
 
@@ -53,7 +55,9 @@ class RestClient:
         openings.check_url("property 'oauth2-server-uri'", self._token_uri)
         self._scope = properties.get("scope", "catalog")
         # Redirects are not followed: what answers is what was declared.
-        self._http = httpx.Client(timeout=_TIMEOUT, follow_redirects=False)
+        self._http = httpx.Client(
+            timeout=_TIMEOUT, follow_redirects=False, auth=RequestSigner.of(properties, openings)
+        )
         self._prefix: str | None = None
         self._endpoints: frozenset[str] | None = None
         self._separator = _SEPARATOR

@@ -85,7 +85,15 @@ _S3: Final = (
 
 _MODES: Final = ("headgate.enforce", "headgate.lazy", "headgate.originals")
 _STORAGE: Final = ("s3-remote-signing", "s3-session-token", "s3-sts-endpoint")
-_SERVER: Final = ("credential", "oauth2-server-uri", "scope", "token")
+_SERVER: Final = (
+    "credential",
+    "oauth2-server-uri",
+    "rest.signing-name",
+    "rest.signing-region",
+    "rest.sigv4-enabled",
+    "scope",
+    "token",
+)
 
 _CATALOG: Final = (
     *_ALL,

@@ -50,7 +50,9 @@ def glue_catalog(
     if kind == BOTH:
         shown, default = _formats(properties)
     pointers = GluePointers(GlueClient(settings, name, openings.largest_document), shown)
-    claims = Claims(store, f"glue {settings.address} {settings.catalog_id or settings.role or ''}", warehouse)
+    claims = Claims(
+        store, f"glue {settings.address} {settings.catalog_id or settings.identity.role or ''}", warehouse
+    )
     known = storage_properties(properties, own_keys=kind == BOTH)
     # Whose account it is may be known to AWS alone, so all accounts of a region are one source.
     iceberg = PointerCatalog(pointers, claims, folder, known, openings, server_of(settings.address))

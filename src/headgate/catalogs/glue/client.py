@@ -7,9 +7,8 @@ from typing import Any, Final
 
 import botocore.exceptions as boto
 from botocore.config import Config
-from botocore.credentials import DeferredRefreshableCredentials
 
-from headgate.catalogs.aws_sessions import ELSEWHERE, aws_session, session_of
+from headgate.catalogs.aws_sessions import ELSEWHERE
 from headgate.catalogs.glue.answers import CONNECTING, MOST_OPEN, READING, BoundedAnswers, fits
 from headgate.catalogs.glue.settings import GlueSettings
 from headgate.catalogs.outside import pages
@@ -97,7 +96,7 @@ class GlueClient:
     def _open(self) -> Any:
         with self._lock:
             if self._client is None:
-                client = self._session().client(
+                client = self.settings.identity.session(_QUICK, self.answers.of).client(
                     "glue",
                     region_name=self.settings.region,
                     endpoint_url=self.settings.address,
@@ -105,28 +104,6 @@ class GlueClient:
                 )
                 self._client = self.answers.of(client)
             return self._client
-
-    def _session(self) -> Any:
-        """Static keys, then a role that is assumed with these or with the server's identity, then that identity."""
-        s = self.settings
-        base = aws_session(s.region, s.key_id, s.secret_key, s.session_token)
-        if s.role is None:
-            return base
-
-        def assumed() -> Json:
-            sts = base.client("sts", region_name=s.region, endpoint_url=s.sts_address, config=_QUICK)
-            external = {"ExternalId": s.external_id} if s.external_id else {}
-            got = self.answers.of(sts).assume_role(RoleArn=s.role, RoleSessionName="headgate", **external)[
-                "Credentials"
-            ]
-            return {
-                "access_key": got["AccessKeyId"],
-                "secret_key": got["SecretAccessKey"],
-                "token": got["SessionToken"],
-                "expiry_time": got["Expiration"].isoformat(),
-            }
-
-        return session_of(DeferredRefreshableCredentials(assumed, "assume-role"), s.region)
 
     @contextmanager
     def _translated(self, about: ObjectType, named: str) -> Iterator[None]:

@@ -6,6 +6,7 @@ from typing import Final
 
 import msgspec
 
+from headgate.catalogs.aws_sessions import AwsIdentity
 from headgate.catalogs.openings import Openings
 from headgate.model.errors import IllegalArgument
 from headgate.model.secrets import Secret
@@ -22,12 +23,7 @@ class GlueSettings(msgspec.Struct, frozen=True):
     region: str
     endpoint: str | None
     catalog_id: str | None
-    key_id: Secret | None
-    secret_key: Secret | None
-    session_token: Secret | None
-    role: str | None
-    external_id: str | None
-    sts_endpoint: str | None
+    identity: AwsIdentity
 
     @classmethod
     def of(cls, properties: Mapping[str, str], *, own_keys: bool) -> "GlueSettings":
@@ -68,34 +64,29 @@ class GlueSettings(msgspec.Struct, frozen=True):
             region,
             properties.get("aws-glue-endpoint") or None,
             catalog,
-            Secret(id) if id else None,
-            Secret(secret) if secret else None,
-            Secret(token) if token else None,
-            role,
-            external,
-            properties.get("s3-sts-endpoint") or properties.get("s3-token-service-endpoint") or None,
+            AwsIdentity(
+                region,
+                Secret(id) if id else None,
+                Secret(secret) if secret else None,
+                Secret(token) if token else None,
+                role,
+                external,
+                properties.get("s3-sts-endpoint") or properties.get("s3-token-service-endpoint") or None,
+            ),
         )
 
     @property
     def address(self) -> str:
         """Where Glue is asked."""
-        return self.endpoint or f"https://glue.{self.region}.{self._suffix}"
-
-    @property
-    def sts_address(self) -> str:
-        """Where a role is assumed. INVARIANT: said here, so that nothing of the server's environment says another."""
-        return self.sts_endpoint or f"https://sts.{self.region}.{self._suffix}"
-
-    @property
-    def _suffix(self) -> str:
-        return "amazonaws.com.cn" if self.region.startswith("cn-") else "amazonaws.com"
+        return self.endpoint or f"https://glue.{self.region}.{self.identity.suffix}"
 
     def check(self, openings: Openings) -> None:
         """Refuse hosts that the operator has not opened, AWS's own included: the server's identity may reach far there."""
         openings.check_url("property 'aws-glue-endpoint'" if self.endpoint else "the catalog", self.address)
-        if self.role is not None or self.sts_endpoint:
-            named = "property 's3-token-service-endpoint'" if self.sts_endpoint else "the catalog's role"
-            openings.check_url(named, self.sts_address)
+        identity = self.identity
+        if identity.role is not None or identity.sts_endpoint:
+            named = "property 's3-token-service-endpoint'" if identity.sts_endpoint else "the catalog's role"
+            openings.check_url(named, identity.sts_address)
 
 
 def storage_properties(properties: Mapping[str, str], *, own_keys: bool) -> dict[str, str]:

@@ -19,6 +19,7 @@ class Behind(enum.StrEnum):
     NATIVE = "iceberg-native"
     MEMORY = "iceberg-memory"
     REST = "iceberg-rest"
+    AWS_REST = "iceberg-rest-signed"
     HMS = "iceberg-hive"
     GLUE = "iceberg-glue"
     JDBC = "iceberg-jdbc"
@@ -42,6 +43,7 @@ _ICEBERG: Final = {
     "glue": Behind.GLUE,
     "jdbc": Behind.JDBC,
 }
+_IN_AWS: Final = (Behind.AWS_REST, Behind.GLUE, Behind.GLUE_BOTH, Behind.GLUE_HIVE_TABLES)
 _TYPES: Final = {
     CatalogType.FILESET: Behind.FILESETS,
     CatalogType.MODEL: Behind.MODELS,
@@ -92,6 +94,8 @@ class EngineCatalog(msgspec.Struct, frozen=True):
         found: Behind | None = None
         if self.provider == "lakehouse-iceberg":
             found = _ICEBERG.get(self.properties.get("catalog-backend", "").lower())
+            if found is Behind.REST and self.properties.get("rest.sigv4-enabled", "").lower() == "true":
+                found = Behind.AWS_REST
         elif self.provider == "hive":
             glue = self.properties.get("metastore-type", "").lower() == "glue"
             found = Behind.GLUE_HIVE_TABLES if glue else Behind.HIVE_TABLES
@@ -158,6 +162,15 @@ class EngineCatalog(msgspec.Struct, frozen=True):
                 return text
         return "us-east-1"
 
+    @property
+    def signing(self) -> dict[str, str]:
+        """What requests to a REST catalog of AWS's are signed for, as Iceberg's clients name it."""
+        return {
+            "rest.sigv4-enabled": "true",
+            "rest.signing-name": self.word("rest.signing-name") or "execute-api",
+            "rest.signing-region": self.region("rest.signing-region", "s3-region"),
+        }
+
     def word(self, key: str) -> str | None:
         """A value without spaces, for a text in which a space begins the next setting."""
         text = self.value(key)
@@ -207,7 +220,7 @@ class FileAccess(msgspec.Struct, frozen=True):
         """Defaults are those of the server: see docs/storage.md."""
         warehouse = catalog.value("warehouse") or ""
         endpoint = catalog.address("s3-endpoint") if catalog.value("s3-endpoint") else None
-        in_aws = catalog.behind in (Behind.GLUE, Behind.GLUE_BOTH, Behind.GLUE_HIVE_TABLES)
+        in_aws = catalog.behind in _IN_AWS
         return cls(
             s3=in_aws
             or warehouse.startswith(("s3://", "s3a://"))

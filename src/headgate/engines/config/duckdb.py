@@ -180,6 +180,7 @@ DUCKDB: Final = Engine(
     {
         **words.NO_TABLES,
         **dict.fromkeys((Behind.HMS, Behind.HIVE_TABLES, Behind.GLUE_HIVE_TABLES), _ICEBERG_ONLY),
+        Behind.AWS_REST: "it signs requests for Glue and S3 Tables alone, under a setting of its own",
         Behind.JDBC: "its Iceberg extension knows REST catalogs only",
     },
     frozenset({"information_schema", "main", "memory", "pg_catalog", "system", "temp"}),

@@ -117,6 +117,7 @@ FLINK: Final = Engine(
     _headgate,
     {
         Behind.REST: _on_iceberg("rest", iceberg_java.on_rest, iceberg_java.FOREIGN),
+        Behind.AWS_REST: _on_iceberg("rest", iceberg_java.on_aws_rest),
         Behind.HMS: _on_iceberg("hive", iceberg_java.on_hms),
         Behind.GLUE: _on_iceberg(None, iceberg_java.on_glue),
         Behind.JDBC: _on_iceberg(

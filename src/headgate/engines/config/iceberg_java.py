@@ -66,6 +66,15 @@ def on_rest(catalog: EngineCatalog) -> ConfigValues:
     }
 
 
+def on_aws_rest(catalog: EngineCatalog) -> ConfigValues:
+    return {
+        "uri": catalog.address("uri"),
+        "warehouse": catalog.value("warehouse"),
+        **catalog.signing,
+        **storage(catalog),
+    }
+
+
 def on_hms(catalog: EngineCatalog) -> ConfigValues:
     return {"uri": metastore(catalog), "warehouse": catalog.value("warehouse"), **storage(catalog)}
 

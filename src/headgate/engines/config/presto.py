@@ -174,6 +174,10 @@ PRESTO: Final = Engine(
         Behind.POSTGRESQL: _database("postgresql"),
         Behind.MYSQL: _database("mysql"),
     },
-    {**words.NO_TABLES, Behind.JDBC: "its Iceberg connector knows no JDBC catalog"},
+    {
+        **words.NO_TABLES,
+        Behind.AWS_REST: "its Iceberg connector signs no requests to a catalog",
+        Behind.JDBC: "its Iceberg connector knows no JDBC catalog",
+    },
     frozenset({"system"}),
 )

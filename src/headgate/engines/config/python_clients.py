@@ -152,6 +152,15 @@ def _on_rest(catalog: EngineCatalog) -> ConfigValues:
     }
 
 
+def _on_aws_rest(catalog: EngineCatalog) -> ConfigValues:
+    return {
+        "type": "rest",
+        "uri": catalog.address("uri"),
+        "warehouse": catalog.value("warehouse"),
+        **catalog.signing,
+    }
+
+
 def _on_hms(catalog: EngineCatalog) -> ConfigValues:
     return {"type": "hive", "uri": metastore(catalog), "warehouse": catalog.value("warehouse")}
 
@@ -203,6 +212,7 @@ def _engine(client: _Client, databases: dict[Behind, Writer], refused: dict[Behi
         _headgate(client),
         {
             Behind.REST: _past(client, _on_rest, "REST_TOKEN is a token of the other catalog's."),
+            Behind.AWS_REST: _past(client, _on_aws_rest),
             Behind.HMS: _past(client, _on_hms),
             Behind.GLUE: glue,
             Behind.GLUE_BOTH: _past(client, _on_glue(client), "Only its Iceberg tables are read."),

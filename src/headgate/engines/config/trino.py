@@ -183,6 +183,18 @@ def _on_rest(catalog: EngineCatalog, format: ConfigFormat) -> str:
     return _native(catalog, format, pairs(settings), note)
 
 
+def _on_aws_rest(catalog: EngineCatalog, format: ConfigFormat) -> str:
+    settings = {
+        "connector.name": "iceberg",
+        "iceberg.catalog.type": "rest",
+        "iceberg.rest-catalog.uri": catalog.address("uri"),
+        "iceberg.rest-catalog.warehouse": catalog.value("warehouse"),
+        "iceberg.rest-catalog.security": "SIGV4",
+        "iceberg.rest-catalog.signing-name": catalog.signing["rest.signing-name"],
+    }
+    return _native(catalog, format, pairs(settings))
+
+
 def _on_jdbc(catalog: EngineCatalog, format: ConfigFormat) -> str:
     url = catalog.jdbc_url
     driver = "org.postgresql.Driver" if url.startswith("jdbc:postgresql") else "com.mysql.cj.jdbc.Driver"
@@ -222,6 +234,7 @@ def server_of(url: str) -> str:
 
 _NATIVE: Final[dict[Behind, Writer]] = {
     Behind.REST: _on_rest,
+    Behind.AWS_REST: _on_aws_rest,
     Behind.HMS: _on_hms,
     Behind.GLUE: _on_glue,
     Behind.JDBC: _on_jdbc,
