@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, Final
 
-from sqlalchemy import Connection, create_engine, event
+from sqlalchemy import Connection, create_engine
 from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
+from headgate.catalogs.databases import sqlite_files
 from headgate.catalogs.databases.addresses import DatabaseAddress
 from headgate.catalogs.outside.line import MOST_WAITING, Line
 from headgate.model.errors import ConnectionFailed, HeadgateError
@@ -28,6 +29,7 @@ class DatabaseConnections:
 
     def __init__(self, address: DatabaseAddress, user: str, password: str, catalog: str) -> None:
         self.line = Line(address.system, catalog)
+        self._file = "" if address.host else address.database
         self.engine = create_engine(
             address.url(),
             hide_parameters=True,
@@ -37,8 +39,7 @@ class DatabaseConnections:
             connect_args=_postgres(address, user, password) if address.host else _SQLITE,
         )
         if not address.host:
-            event.listen(self.engine, "connect", _prepare_sqlite)
-            event.listen(self.engine, "begin", _begin_sqlite)
+            sqlite_files.guard(self.engine)
 
     def close(self) -> None:
         self.engine.dispose()
@@ -77,7 +78,11 @@ class DatabaseConnections:
     def _answering(self, writes: bool) -> Connection:
         """One that was open may be to a database that has started anew since: then a fresh one is made."""
         for fresh in (False, True):
+            if self._file:
+                sqlite_files.check_journals(self._file)
             connection = self.engine.connect().execution_options(headgate_write=writes)
+            if self._file:
+                sqlite_files.allow(connection, _CUT)
             driver = connection.connection.driver_connection
             if not hasattr(driver, "fileno"):
                 return connection
@@ -127,16 +132,6 @@ def _cut(driver: Any) -> None:
         return
     with suppress(Exception), socket.socket(fileno=os.dup(driver.fileno())) as wire:
         wire.shutdown(socket.SHUT_RDWR)
-
-
-def _prepare_sqlite(connection: Any, _record: Any) -> None:
-    # SQLAlchemy's own BEGIN comes from `_begin_sqlite`; the driver must not add any.
-    connection.isolation_level = None
-
-
-def _begin_sqlite(connection: Connection) -> None:
-    writes = connection.get_execution_options().get("headgate_write")
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
 
 def _kind(error: SQLAlchemyError) -> str:

@@ -10,6 +10,7 @@ from sqlalchemy import (
     Column,
     Connection,
     MetaData,
+    Select,
     String,
     Table,
     and_,
@@ -35,6 +36,8 @@ Json = dict[str, Any]
 _LONGEST: Final = 1_000
 _MOST_NAMES: Final = 100_000
 """What one list may hold: each gets a row here."""
+_MOST_LETTERS: Final = 64 * 1024 * 1024
+"""How long the names of one list may be, all together."""
 _EXISTS: Final = "exists"
 """The property of a namespace that has no other."""
 _WORDS: Final = {ObjectType.TABLE: "TABLE", ObjectType.VIEW: "VIEW"}
@@ -103,15 +106,8 @@ class JdbcPointers:
                 return []
             if parent and not self._exists(tx, parent):
                 raise _no_namespace(parent)
-            every = tx.execute(
-                select(_t.table_namespace)
-                .where(_t.catalog_name == self.catalog)
-                .distinct()
-                .limit(_MOST_NAMES)
-            ).scalars()
-            named = tx.execute(
-                select(_p.namespace).where(_p.catalog_name == self.catalog).distinct().limit(_MOST_NAMES)
-            ).scalars()
+            every = _texts(tx, select(_t.table_namespace).where(_t.catalog_name == self.catalog).distinct())
+            named = _texts(tx, select(_p.namespace).where(_p.catalog_name == self.catalog).distinct())
             depth = len(parent)
             levels = (tuple(name.split(".")) for name in {*every, *named})
             return sorted({n[depth] for n in levels if len(n) > depth and n[:depth] == parent and n[depth]})
@@ -195,20 +191,14 @@ class JdbcPointers:
             query = select(_t.table_name).where(
                 _t.catalog_name == self.catalog, _t.table_namespace == _dotted(namespace), self._typed(type)
             )
-            found = list(tx.execute(query.limit(_MOST_NAMES + 1)).scalars())
-        if len(found) > _MOST_NAMES:
-            raise Damaged(
-                f"the catalog lists more than {_MOST_NAMES} names in one place",
-                hint="spread them over several schemas there",
-            )
-        return found
+            return _texts(tx, query)
 
     def load(self, at: TablePlace) -> Pointer:
         with self.connections.transaction() as tx:
             row = None
             if self._laid_out(tx):
                 query = select(_t.metadata_location).where(self._at(at), self._typed(at.type))
-                row = tx.execute(query).one_or_none()
+                row = tx.execute(query.limit(1)).one_or_none()
         if row is None:
             raise _nothing(at)
         if not row.metadata_location:
@@ -325,8 +315,9 @@ class JdbcPointers:
         return any(tx.execute(query.limit(1)).first() is not None for query in queries)
 
     def _properties(self, tx: Connection, name: Namespace) -> dict[str, str]:
-        rows = tx.execute(select(_p.property_key, _p.property_value).where(self._of(name)))
-        return {row.property_key: row.property_value for row in rows}
+        keys = _texts(tx, select(_p.property_key).where(self._of(name)).order_by(_p.property_key))
+        values = _texts(tx, select(_p.property_value).where(self._of(name)).order_by(_p.property_key))
+        return dict(zip(keys, values, strict=True))
 
     def _put(self, tx: Connection, name: Namespace, properties: dict[str, str]) -> None:
         rows = [
@@ -357,6 +348,22 @@ class JdbcPointers:
         if type is ObjectType.VIEW:
             return _t.iceberg_type == _WORDS[type]
         return or_(_t.iceberg_type == _WORDS[type], _t.iceberg_type.is_(None))
+
+
+def _texts(tx: Connection, query: Select[Any]) -> list[str]:
+    """The one column of a query, whose rows are no more and no longer than can be kept."""
+    found: list[str] = []
+    size = 0
+    for value in tx.execute(query.limit(_MOST_NAMES + 1), execution_options={"yield_per": 100}).scalars():
+        text = value if isinstance(value, str) else ""
+        found.append(text)
+        size += len(text)
+        if len(found) > _MOST_NAMES or size > _MOST_LETTERS:
+            raise Damaged(
+                f"the catalog lists more than {_MOST_NAMES} names in one place, or longer ones than it may",
+                hint="spread them over several schemas there",
+            )
+    return found
 
 
 def _below(column: Column[str], dotted: str) -> Any:
