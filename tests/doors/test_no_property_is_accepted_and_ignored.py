@@ -7,7 +7,8 @@ from typing import Any, Final
 import pytest
 
 import headgate
-from headgate.model.properties import DEFINED
+from headgate.model.errors import IllegalArgument
+from headgate.model.properties import DEFINED, check_read
 from headgate.steward import Steward
 from headgate.steward.doctor import examine
 from headgate.store import objects
@@ -293,3 +294,36 @@ def test_an_older_store_with_such_properties_opens_and_the_doctor_names_them(
     for path in (f"{LAKE}/catalogs/renamed", f"{LAKE}/catalogs/renamed/schemas/s"):
         assert api("admin", "PUT", path, gone).status_code == 200
     assert examine(steward.kernel.store) == []
+
+
+SLIPS: Final = (
+    ("lakehouse-iceberg jdbc catalog", "jdbc-usr", "jdbc-user"),
+    ("lakehouse-iceberg jdbc catalog", "jdbc.url", "jdbc-url"),
+    ("lakehouse-iceberg jdbc catalog", "JDBC_URL", "jdbc-url"),
+    ("lakehouse-iceberg glue catalog", "aws-regoin", "aws-region"),
+    ("hive glue catalog", "metastore-typ", "metastore-type"),
+    ("glue catalog", "table-format-filters", "table-format-filter"),
+    ("glue catalog", "aws-sesion-token", "aws-session-token"),
+    ("glue catalog", "s3-role-ran", "s3-role-arn"),
+    ("lakehouse-iceberg rest catalog", "warehose", "warehouse"),
+    ("fileset catalog", "locatoin", "location"),
+)
+
+
+@pytest.mark.parametrize(("kind", "key", "meant"), SLIPS)
+def test_a_slip_of_the_pen_is_told_what_was_meant(kind: str, key: str, meant: str) -> None:
+    with pytest.raises(IllegalArgument) as refused:
+        check_read(kind, [key])
+    assert f"'{key}'" in refused.value.message
+    assert f"'{meant}'" in (refused.value.hint or "")
+
+
+def test_what_has_a_meaning_of_its_own_elsewhere_is_not_taken_for_a_slip() -> None:
+    for kind, key in (
+        ("lakehouse-iceberg jdbc catalog", "catalog-backend-impl"),
+        ("hive glue catalog", "s3-creds-provider"),
+        ("glue catalog", "colour"),
+    ):
+        with pytest.raises(IllegalArgument) as refused:
+            check_read(kind, [key])
+        assert refused.value.hint == "leave it out"

@@ -314,9 +314,9 @@ def check_read(kind: str, keys: Iterable[str]) -> None:
         return
     keys = sorted(keys)
     for key in defined.unread_in(keys):
-        hint = next((text for start, text in _HINTS.items() if key.startswith(start)), "leave it out")
         raise IllegalArgument(
-            f"property '{clip(key)}' of a {kind} is not supported by this server", hint=hint
+            f"property '{clip(key)}' of a {kind} is not supported by this server",
+            hint=_instead(kind, defined, key),
         )
     for key in keys if kind.endswith("catalog") else ():
         meant = defined.meant_by(key)
@@ -330,3 +330,14 @@ def check_read(kind: str, keys: Iterable[str]) -> None:
             raise IllegalArgument(
                 f"property '{clip(key)}' of a {kind} is not known", hint=f"use one of {own}"
             )
+
+
+def _instead(kind: str, defined: Defined, key: str) -> str:
+    """What to do about a property that nothing reads: most are slips, or leftovers of another kind."""
+    # One that Gravitino gives a meaning of its own is meant as it is written.
+    meant = None if key.lower() in defined.unread else defined.meant_by(key)
+    if meant is not None:
+        return f"did you mean '{meant}'?"
+    if kind.endswith("catalog") and key.startswith("s3-"):
+        return "leave it out"
+    return next((text for start, text in _HINTS.items() if key.startswith(start)), "leave it out")
