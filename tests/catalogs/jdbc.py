@@ -54,22 +54,22 @@ def close_all() -> None:
         _open.pop().engine.dispose()
 
 
-def old_layout(properties: Properties) -> None:
-    """Lay the tables out as Java's JdbcCatalog did before it knew views."""
+def old_layout(properties: Properties, more: str = "") -> None:
+    """Lay the tables out as Java's JdbcCatalog did before it knew views; `more` says more of columns with names."""
     engine = create_engine(sqlalchemy_url(properties))
     names = "catalog_name VARCHAR(255) NOT NULL, "
     with engine.begin() as tx:
         tx.execute(
             text(
-                f"CREATE TABLE iceberg_tables({names}table_namespace VARCHAR(255) NOT NULL, "
-                "table_name VARCHAR(255) NOT NULL, metadata_location VARCHAR(1000), "
+                f"CREATE TABLE iceberg_tables({names}table_namespace VARCHAR(255) NOT NULL {more}, "
+                f"table_name VARCHAR(255) NOT NULL {more}, metadata_location VARCHAR(1000), "
                 "previous_metadata_location VARCHAR(1000), "
                 "PRIMARY KEY (catalog_name, table_namespace, table_name))"
             )
         )
         tx.execute(
             text(
-                f"CREATE TABLE iceberg_namespace_properties({names}namespace VARCHAR(255) NOT NULL, "
+                f"CREATE TABLE iceberg_namespace_properties({names}namespace VARCHAR(255) NOT NULL {more}, "
                 "property_key VARCHAR(255), property_value VARCHAR(1000), "
                 "PRIMARY KEY (catalog_name, namespace, property_key))"
             )

@@ -161,6 +161,50 @@ def test_schemas_nest_and_carry_properties(catalog: PointerCatalog, properties: 
         catalog.create_schema(("x.y",), None, {})
 
 
+@pytest.mark.parametrize("second", [("a.b",), ("a", "", "b"), ("", "a"), ("a", ""), ("a.b", "c"), ()])
+def test_a_schema_in_a_schema_has_no_second_name(
+    catalog: PointerCatalog, properties: Properties, store: Store, second: tuple[str, ...]
+) -> None:
+    for schema in (("a",), ("a", "b"), ("a", "b", "c")):
+        catalog.create_schema(schema, None, {})
+    theirs = jdbc.pyiceberg_catalog(properties)
+    theirs.create_table("a.b.t", ROWS.schema)
+    theirs.create_table("a.b.c.t", ROWS.schema)
+    at = TablePlace(second, "t")
+    assert not catalog.schema_exists(second)
+    asked = (
+        lambda: catalog.entries(second, ObjectType.TABLE),
+        lambda: catalog.document(at),
+        lambda: catalog.described(at),
+        lambda: catalog.alter_schema(second, {"k": "v"}),
+        lambda: catalog.drop_schema(second, cascade=False),
+        lambda: catalog.drop_schema(second, cascade=True),
+        lambda: catalog.drop_table(at, purge=False),
+        lambda: catalog.rename(TablePlace(("a", "b"), "t"), TablePlace(second, "u")),
+    )
+    for each in asked:
+        with pytest.raises(NotFound):
+            each()
+    with pytest.raises(IllegalArgument):
+        catalog.create_schema(second, None, {})
+    assert catalog.entries(("a", "b"), ObjectType.TABLE) == ["t"]
+    assert catalog.entries(("a", "b", "c"), ObjectType.TABLE) == ["t"]
+
+
+def test_letters_that_a_database_takes_for_the_same_give_no_second_name(store: Store, tmp_path: Path) -> None:
+    properties = jdbc.on_sqlite(tmp_path)
+    jdbc.old_layout(properties, "COLLATE NOCASE")
+    catalog = jdbc.opened_catalog(store, properties, tmp_path)
+    catalog.create_schema(("s",), None, {})
+    at = Opened(catalog, store).create(table(("a", "integer")))
+    assert not catalog.schema_exists(("S",))
+    for other in (TablePlace(("S",), "t"), TablePlace(("s",), "T")):
+        with pytest.raises(NotFound):
+            catalog.system.load(other)
+    assert catalog.document(at).location
+    catalog.close()
+
+
 def test_a_schema_loses_no_table_that_the_catalog_does_not_show(
     catalog: PointerCatalog, properties: Properties, store: Store
 ) -> None:

@@ -121,9 +121,9 @@ class JdbcPointers:
             return found
 
     def create_namespace(self, name: Namespace, properties: dict[str, str]) -> None:
-        if any("." in level for level in name):
+        if not _is_plain(name):
             raise IllegalArgument(
-                "the name of a schema in this catalog cannot hold a dot",
+                "the name of a schema in this catalog cannot hold a dot or be empty",
                 hint="dots separate its levels there",
             )
         with self.connections.transaction(writes=True) as tx:
@@ -149,7 +149,7 @@ class JdbcPointers:
             if not self._laid_out(tx) or not self._exists(tx, name):
                 raise _no_namespace(name)
             dotted = _dotted(name)
-            at_or_below = or_(_t.table_namespace == dotted, _below(_t.table_namespace, dotted))
+            at_or_below = or_(_same(_t.table_namespace, dotted), _below(_t.table_namespace, dotted))
             held = (
                 select(_t.table_name).where(_t.catalog_name == self.catalog, at_or_below),
                 select(_p.namespace).where(_p.catalog_name == self.catalog, _below(_p.namespace, dotted)),
@@ -178,7 +178,7 @@ class JdbcPointers:
                 )
             ]
             if self._version == 1:
-                other = and_(_t.table_namespace == dotted, _t.iceberg_type.not_in(_WORDS.values()))
+                other = and_(_same(_t.table_namespace, dotted), _t.iceberg_type.not_in(_WORDS.values()))
                 queries.append(select(_t.table_name).where(_t.catalog_name == self.catalog, other))
             return any(tx.execute(query.limit(1)).first() is not None for query in queries)
 
@@ -189,7 +189,9 @@ class JdbcPointers:
             if not self._laid_out(tx) or not self._exists(tx, namespace):
                 raise _no_namespace(namespace)
             query = select(_t.table_name).where(
-                _t.catalog_name == self.catalog, _t.table_namespace == _dotted(namespace), self._typed(type)
+                _t.catalog_name == self.catalog,
+                _same(_t.table_namespace, _dotted(namespace)),
+                self._typed(type),
             )
             return _texts(tx, query)
 
@@ -305,11 +307,11 @@ class JdbcPointers:
         queries = (
             select(_p.namespace).where(
                 _p.catalog_name == self.catalog,
-                or_(_p.namespace == dotted, _below(_p.namespace, dotted)),
+                or_(_same(_p.namespace, dotted), _below(_p.namespace, dotted)),
             ),
             select(_t.table_name).where(
                 _t.catalog_name == self.catalog,
-                or_(_t.table_namespace == dotted, _below(_t.table_namespace, dotted)),
+                or_(_same(_t.table_namespace, dotted), _below(_t.table_namespace, dotted)),
             ),
         )
         return any(tx.execute(query.limit(1)).first() is not None for query in queries)
@@ -332,13 +334,13 @@ class JdbcPointers:
         tx.execute(insert(PROPERTIES), rows)
 
     def _of(self, name: Namespace) -> Any:
-        return and_(_p.catalog_name == self.catalog, _p.namespace == _dotted(name))
+        return and_(_p.catalog_name == self.catalog, _same(_p.namespace, _dotted(name)))
 
     def _at(self, at: TablePlace) -> Any:
         return and_(
             _t.catalog_name == self.catalog,
-            _t.table_namespace == _dotted(at.schema),
-            _t.table_name == at.name,
+            _same(_t.table_namespace, _dotted(at.schema)),
+            _same(_t.table_name, at.name),
         )
 
     def _typed(self, type: ObjectType) -> Any:
@@ -371,8 +373,20 @@ def _below(column: Column[str], dotted: str) -> Any:
     return func.substr(column, 1, len(dotted) + 1) == f"{dotted}."
 
 
+def _same(column: Column[str], value: str) -> Any:
+    """As `_below`: a column that its owner made to take small letters for capital ones gives nothing a second name."""
+    return and_(column == value, func.substr(column, 1, len(value) + 1) == value)
+
+
 def _dotted(name: Namespace) -> str:
+    """As the database has it. INVARIANT: a namespace has one name here, though several would give this text."""
+    if not _is_plain(name):
+        raise _no_namespace(name)
     return _short(".".join(name), 255)
+
+
+def _is_plain(name: Namespace) -> bool:
+    return bool(name) and all(level and "." not in level for level in name)
 
 
 def _short(value: str, most: int = _LONGEST) -> str:
