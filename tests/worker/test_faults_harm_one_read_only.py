@@ -171,6 +171,8 @@ def test_a_table_dropped_in_the_middle_of_a_job_and_of_a_plan(
     stand: Stand, names: list[Any], shared_spark: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     submitted = stand.plan("t")
+    # A plan asks for its copies beside its answer: whoever loads has asked for them once they are told to wait.
+    assert stand.waits("t")
     assert stand.waits("other")
     make = loop.materialise
 
