@@ -142,6 +142,16 @@ class Plan:
         """The rows of all data files, before deletes."""
         return sum(int(pick.segment.column("records")[pick.rows].sum(dtype=np.int64)) for pick in self.picks)
 
+    def locations(self) -> Iterator[str]:
+        """Where the data files lie, and the delete files that apply to them."""
+        for pick, low, high in self._parts(0, None):
+            rows = pick.rows[low:high]
+            yield from (str(path, "utf-8") for path in pick.segment.paths(rows).to_pylist())
+            for numbers in self.deletes.applying_to(pick.segment, pick.spec, rows).values():
+                for number in numbers:
+                    found = self.deletes.files[number]
+                    yield found.segment.path_at(found.row)
+
     def files(self, start: int = 0, stop: int | None = None) -> Iterator[PlannedFile]:
         """The files one by one, for whoever needs more than the JSON."""
         for pick, low, high in self._parts(start, stop):

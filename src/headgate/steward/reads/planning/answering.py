@@ -204,7 +204,4 @@ def _prints(made: Plan) -> str | None:
     """The fingerprints of a plan's files, in base64, for who compares reads with it; None of a large plan."""
     if made.file_count > MOST_NAMED:
         return None
-    files = list(made.files())
-    return base64.b64encode(
-        fingerprints(path for file in files for path in (file.path, *file.deletes))
-    ).decode()
+    return base64.b64encode(fingerprints(made.locations())).decode()
