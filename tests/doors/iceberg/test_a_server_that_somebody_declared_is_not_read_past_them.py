@@ -163,6 +163,21 @@ def test_a_table_does_not_come_back_where_what_restricted_it_does_not_reach(
     assert columns(api, "admin", "again") == ["a"]
 
 
+@pytest.mark.parametrize("tagged", ["catalog/hr", "schema/hr.r"])
+def test_nor_where_the_tags_that_a_policy_asks_for_do_not_reach_it(
+    api: Api, remote: AnyRest, tagged: str
+) -> None:
+    done(api("admin", "POST", f"{LAKE}/tags", {"name": "secret"}))
+    done(api("admin", "POST", f"{LAKE}/objects/{tagged}/tags", {"tagsToAdd": ["secret"]}))
+    applied(api, HIDE.format(on="lake") + "when: has_tag('secret')\n")
+    assert columns(api, "mallory", "hr") == []
+    done(api("admin", "DELETE", f"{LAKE}/catalogs/hr?force=true"))
+    done(declare(api, "mallory", "mine", remote.url))
+    assert columns(api, "mallory", "mine") is None
+    done(declare(api, "admin", "again", remote.url))
+    assert columns(api, "admin", "again") == ["a"]
+
+
 def test_nor_where_a_role_does_not_deny_what_it_denied(api: Api, people: People, remote: AnyRest) -> None:
     applied(api, "policy: p\non: lake.hr\nto: [user:bob]\nhide: [a]\nenabled: false\n")
     done(api("admin", "DELETE", f"{LAKE}/policies/p"))

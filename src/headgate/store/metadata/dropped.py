@@ -47,8 +47,8 @@ class Dropped(msgspec.Struct, frozen=True):
     under_policies: bool
     """Whether a policy stood on it, or on what it lay in, when it was dropped."""
     kept_by: frozenset[int] | None
-    """What it lay in then and was kept from people by: what a policy stood on, or a role denied something on. None if
-    that is not known."""
+    """What it lay in then and was kept from people by: what a policy or a tag stood on, or a role denied something on.
+    None if that is not known."""
     at: str
 
 
@@ -239,12 +239,14 @@ def _around(read: Read, object: int) -> list[int]:
 
 
 def _restricting(read: Read, ids: list[int]) -> set[int]:
-    """Those of some objects that a policy, in force or not, stands on, or that a role denies something on."""
+    """Those of some objects that a policy, in force or not, or a tag stands on, or that a role denies something on.
+
+    What lies in a tagged object is tagged like it, and a policy from further above may ask for that tag.
+    """
     a, g = t.assignments.c, t.role_grants.c
-    on = select(a.object).join(t.objects, _o.id == a.label)
-    policies = on.where(a.object.in_(ids), _o.type == ObjectType.POLICY.value)
+    labelled = select(a.object).where(a.object.in_(ids))
     denied = select(g.object).where(g.object.in_(ids), g.deny != 0)
-    return {*read.execute(policies).scalars(), *read.execute(denied).scalars()}
+    return {*read.execute(labelled).scalars(), *read.execute(denied).scalars()}
 
 
 def _under_policies(read: Read, ids: list[int]) -> bool:
