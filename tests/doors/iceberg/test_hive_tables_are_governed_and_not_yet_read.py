@@ -144,3 +144,23 @@ def test_no_table_is_made_that_the_catalog_would_not_show(api: Api, tmp_path: Pa
             assert answer.status_code == 400, answer.text
         assert glue_server.backend().get_tables("s", None) == []
         assert make(api).status_code == 200
+
+
+@pytest.mark.parametrize("key", ["table_type", "spark.sql.sources.provider", "Spark.SQL.Sources.Provider"])
+def test_no_property_turns_a_hive_table_into_one_that_the_catalog_does_not_show(
+    api: Api, people: People, tmp_path: Path, key: str
+) -> None:
+    """It would be gone for everybody, and only who does not come through here could bring it back."""
+    people.may("ann", "USE_CATALOG USE_SCHEMA MODIFY_TABLE", "metalake", "lake")
+    with glue_server.glue_server() as url:
+        declare(api, "hive", url, tmp_path)
+        assert api("admin", "POST", f"{LAKE}/catalogs/aws/schemas", {"name": "s"}).status_code == 200
+        assert make(api).status_code == 200
+        for update in (
+            {"@type": "setProperty", "property": key, "value": "delta"},
+            {"@type": "removeProperty", "property": key},
+        ):
+            refused = api("ann", "PUT", f"{GRAVITINO}/t", {"updates": [update]})
+            assert refused.status_code == 400, refused.text
+        assert make(api, "u", **{key: "delta"}).status_code == 400
+        assert shown(api, "admin") == ["ssn", "name"]

@@ -40,6 +40,14 @@ _OWN: Final = frozenset(
     {"format", "location", "table-type", "input-format", "output-format", "serde-lib", "provider"}
 )
 _TYPES: Final = ("EXTERNAL_TABLE", "MANAGED_TABLE")
+_TELL_FORMATS: Final = (
+    "table_type",
+    "metadata_location",
+    "previous_metadata_location",
+    "external",
+    "spark.sql.sources.provider",
+)
+"""By these parameters, in any letters, metastores and engines tell tables of one format from those of others."""
 
 
 def broken_reason(table: HiveTable) -> str | None:
@@ -244,7 +252,7 @@ def _split(properties: dict[str, str]) -> tuple[dict[str, str], dict[str, str]]:
 
 def _checked_key(key: str) -> str:
     """INVARIANT: no property turns a Hive table into one of another format, or points it to a document."""
-    if key.lower() in ("table_type", "metadata_location", "previous_metadata_location", "external"):
+    if key.lower() in _TELL_FORMATS:
         raise IllegalArgument(f"property '{clip(key)}' cannot be set", hint="the catalog itself tells it")
     if key in _OWN:
         raise IllegalArgument(f"property '{key}' of a Hive table cannot change", hint="make another table")
