@@ -5,6 +5,7 @@ from typing import Any, Final
 from urllib.parse import quote, unquote
 
 import httpx
+import orjson
 
 from headgate.catalogs.interface import Namespace
 from headgate.catalogs.openings import RAISE_LARGEST, Openings
@@ -145,7 +146,7 @@ class RestClient:
         }
         try:
             answer = self._read("POST", self._token_uri, data=form)
-            token = answer.json()["access_token"] if answer.status_code == 200 else None
+            token = _json(answer)["access_token"] if answer.status_code == 200 else None
         except (httpx.HTTPError, httpx.InvalidURL, ValueError, KeyError, TypeError) as error:
             raise _unreachable(error) from None
         if not isinstance(token, str):
@@ -192,12 +193,12 @@ def _parse_answer(
         if not answer.content:
             return None
         try:
-            return answer.json()
+            return _json(answer)
         except ValueError:
             why = "the catalog answered something else than JSON"
             raise (_unknown(why) if changes else e.ConnectionFailed(why)) from None
     try:
-        error = answer.json()["error"]
+        error = _json(answer)["error"]
         message, kind = _plain(str(error["message"])), str(error.get("type"))
     except (ValueError, KeyError, TypeError, AttributeError):
         message, kind = "", ""
@@ -224,6 +225,11 @@ def _parse_answer(
             raise _unknown(f"the catalog answered {status}")
         case _:
             raise e.ConnectionFailed("the catalog failed to answer", hint=f"status {answer.status_code}")
+
+
+def _json(answer: httpx.Response) -> Any:
+    """What an answer says; a ValueError if it is not JSON. Strictly: what is no text or no number could not be passed on."""
+    return orjson.loads(answer.content)
 
 
 def _plain(message: str) -> str:

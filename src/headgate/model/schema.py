@@ -212,8 +212,8 @@ class Schema:
                 raise SchemaError("a schema is of type struct")
             return Schema(
                 tuple(_field_from_json(f) for f in data["fields"]),
-                int(data.get("schema-id", 0)),
-                tuple(int(i) for i in data.get("identifier-field-ids") or ()),
+                _number(data.get("schema-id", 0)),
+                tuple(_number(i) for i in data.get("identifier-field-ids") or ()),
             )
         except (KeyError, TypeError, AttributeError) as e:
             raise SchemaError(f"not an Iceberg schema: {type(e).__name__} {e}") from e
@@ -266,13 +266,13 @@ def _type_from_json(data: Any) -> Type:
         case "list":
             element = _type_from_json(data["element"])
             return ListType(
-                Field(int(data["element-id"]), "element", element, _flag(data["element-required"]))
+                Field(_number(data["element-id"]), "element", element, _flag(data["element-required"]))
             )
         case "map":
             value = _type_from_json(data["value"])
             return MapType(
-                Field(int(data["key-id"]), "key", _type_from_json(data["key"]), True),
-                Field(int(data["value-id"]), "value", value, _flag(data["value-required"])),
+                Field(_number(data["key-id"]), "key", _type_from_json(data["key"]), True),
+                Field(_number(data["value-id"]), "value", value, _flag(data["value-required"])),
             )
         case other:
             raise SchemaError(f"unknown type {other!r}")
@@ -284,12 +284,20 @@ def _flag(value: Any) -> bool:
     return value
 
 
+def _number(value: Any) -> int:
+    try:
+        return int(value)
+    except (ValueError, OverflowError):
+        # Not repeated: it may come out of somebody else's document.
+        raise SchemaError("an id is a whole number") from None
+
+
 def _field_from_json(data: Mapping[str, Any]) -> Field:
     name = data["name"]
     if not isinstance(name, str) or not name:
         raise SchemaError(f"field {data['id']}: a name is a non-empty string")
     return Field(
-        int(data["id"]),
+        _number(data["id"]),
         name,
         _type_from_json(data["type"]),
         _flag(data["required"]),

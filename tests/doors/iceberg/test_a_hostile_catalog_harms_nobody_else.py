@@ -15,9 +15,11 @@ from headgate.model.errors import IllegalArgument
 from headgate.steward import Steward
 from tests.catalogs.any_rest import AnyRest, any_rest
 from tests.conftest import Api
+from tests.doors.governed import applied
 from tests.doors.iceberg.conftest import SCHEMA, create
 from tests.doors.iceberg.test_federated_tables_keep_their_place import FED, GRAVITINO, declare
 from tests.openings import opened
+from tests.people import People
 
 
 @pytest.fixture
@@ -105,6 +107,55 @@ def test_no_answer_of_another_server_is_a_failure_of_this_one(
         len(answers),
         [f[:3] for f in itertools.islice(failures, 0, None, 7)],
     )
+
+
+HALF = "x\ud800"
+"""Half of a character: JSON can say it, and no answer and no store can hold it."""
+
+
+def test_what_cannot_be_said_again_is_a_failure_neither(
+    api: Api, people: People, remote: AnyRest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    good = remote.put("t", "s3://theirs/t")
+    honest = remote.answer
+    columns = [{"id": 1, "name": "a", "type": "int", "required": False}]
+    answers: list[tuple[str, int, Any]] = [
+        ("t", status, {"error": {"message": HALF, "type": HALF, "code": status}})
+        for status in (400, 404, 409)
+    ]
+    answers += [
+        ("t", 200, {"metadata": {**good, **wrong}})
+        for wrong in (
+            {"properties": {"comment": HALF}},
+            {"properties": {HALF: "x"}},
+            {"location": f"s3://theirs/{HALF}"},
+            {"table-uuid": HALF},
+            {"schemas": [{**good["schemas"][0], "fields": [{**columns[0], "name": HALF}]}]},
+            {"schemas": [{**good["schemas"][0], "fields": [{**columns[0], "id": "one"}]}]},
+            {"schemas": [{**good["schemas"][0], "fields": [{**columns[0], "id": float("inf")}]}]},
+            {"schemas": [{**good["schemas"][0], "schema-id": "none"}]},
+        )
+    ]
+    answers += [
+        ("namespaces", 200, {"namespaces": [["r"], [HALF]]}),
+        ("tables", 200, {"identifiers": [{"namespace": ["r"], "name": HALF}]}),
+        ("tables", 200, {"identifiers": [], "next-page-token": HALF}),
+    ]
+    # Policies ask for the columns of whoever is restricted.
+    people.may("ann", "USE_CATALOG USE_SCHEMA SELECT_TABLE", "metalake", "lake")
+    applied(api, "policy: p\non: lake.fed\nto: [user:ann]\nhide: [a]\n")
+    for at, status, wrong in answers:
+
+        def lies(
+            method: str, path: str, body: Any, at: str = at, status: int = status, wrong: Any = wrong
+        ) -> tuple[int, Any]:
+            return (status, wrong) if path.rstrip("/").endswith(f"/{at}") else honest(method, path, body)
+
+        monkeypatch.setattr(remote, "answer", lies)
+        for path in (FED, GRAVITINO, f"{FED}/t", f"{GRAVITINO}/t", f"{GRAVITINO}/t/partitions"):
+            for user in ("admin", "ann"):
+                answer = api(user, "GET", path)
+                assert "failed to answer: the server's" not in answer.text, (at, wrong, path, user)
 
 
 def test_pages_without_end_are_given_up(api: Api, remote: AnyRest, monkeypatch: pytest.MonkeyPatch) -> None:
