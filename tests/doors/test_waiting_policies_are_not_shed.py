@@ -286,6 +286,30 @@ def test_nor_a_schema_whose_tags_a_policy_asks_for(api: Api) -> None:
     done(api("admin", "DELETE", f"{LAKE}/catalogs/cat/schemas/free"))
 
 
+@pytest.mark.parametrize(
+    "asks", ["when: has_tag('scope')\nhide: [ssn]", "columns:\n  c: has_tag('scope')\nhide: [c]"]
+)
+@pytest.mark.parametrize("place", [("schema", "cat.free"), ("catalog", "cat")])
+@pytest.mark.parametrize("on", ["lake", "lake.cat", "lake.cat.free"])
+def test_nobody_takes_a_tag_off_what_no_table_lies_in_yet(
+    api: Api, asks: str, place: tuple[str, str], on: str
+) -> None:
+    done(api("admin", "DELETE", TABLE))
+    done(put(api, tags(*place), "scope"))
+    applied(api, f"policy: w\non: {on}\nto: [everyone]\n{asks}\n")
+    assert refused(take(api, tags(*place), "scope"))
+    done(put(api, tags(*place), "public", user="ann"))
+    done(take(api, tags(*place), "public"))
+    done(take(api, tags(*place), "scope", user="admin"))
+
+
+def test_nor_puts_one_there_that_excepts(api: Api) -> None:
+    done(api("admin", "DELETE", TABLE))
+    applied(api, "policy: w\non: lake\nto: [everyone]\nwhen: NOT has_tag('public')\nhide: [ssn]\n")
+    assert refused(put(api, tags("schema", "cat.free"), "public", user="ann"))
+    done(put(api, tags("schema", "cat.free"), "scope", user="ann"))
+
+
 def test_what_no_policy_is_on_is_dropped(api: Api) -> None:
     applied(api, SCOPED)
     done(api("ann", "DELETE", TABLE))

@@ -62,3 +62,18 @@ def test_it_does_not_come_back_as_what_it_was_before_a_column_got_its_name(api: 
     assert api("admin", "DELETE", f"{ICE}/namespaces/s/tables/t").status_code == 204
     answer = register(api, "ann", "s", "t", former["metadata-location"])
     assert answer.status_code in (400, 403) or columns(api, "ann", "s", "t") == ["id"], answer.text
+
+
+def test_the_tags_above_it_are_not_taken_off_meanwhile(api: Api, former: Any, people: People) -> None:
+    assert api("admin", "POST", f"{LAKE}/tags", {"name": "secret"}).status_code == 200
+    tagging = f"{LAKE}/objects/schema/cat.s/tags"
+    assert api("admin", "POST", tagging, {"tagsToAdd": ["secret"]}).status_code == 200
+    applied(api, HIDE.replace("lake.cat.s", "lake") + "when: has_tag('secret')\n")
+    people.may("ann", "APPLY_TAG", "metalake", "lake")
+    owner = {"name": "ann", "type": "user"}
+    assert api("admin", "PUT", f"{LAKE}/owners/schema/cat.s", owner).status_code == 200
+    assert columns(api, "ann", "s", "t") == ["id"]
+    assert api("admin", "DELETE", f"{ICE}/namespaces/s/tables/t").status_code == 204
+    assert api("ann", "POST", tagging, {"tagsToRemove": ["secret"]}).status_code == 403
+    assert register(api, "ann", "s", "t", former["metadata-location"]).status_code == 200
+    assert columns(api, "ann", "s", "t") == ["id"]

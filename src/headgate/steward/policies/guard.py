@@ -2,12 +2,12 @@
 
 import datetime as dt
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from headgate.decide import Authority, Node, Op, allowed
-from headgate.decide.changes.waiting import WaitingTarget, binds, sheds, slips
+from headgate.decide.changes.waiting import WaitingTarget, binds, reaches, sheds, slips
 from headgate.decide.changes.widening import More, Side, probes, wider
-from headgate.decide.policies.clauses import rules_of
+from headgate.decide.policies.clauses import policies_on_the_way, rules_of
 from headgate.decide.policies.people import Person
 from headgate.decide.policies.rules import readable
 from headgate.decide.policies.shape import Shape
@@ -16,10 +16,14 @@ from headgate.language.bind import shown
 from headgate.model import changes as c
 from headgate.model.objects import ObjectType, clip
 from headgate.model.principals import Identity
+from headgate.model.schema import LONG, Field, Schema
 from headgate.steward.findings import Widens
 from headgate.steward.metadata.shapes import Shapes, tables_below
 from headgate.steward.policies.checks import unseen
 from headgate.steward.policies.touched import Touched
+
+_ANY: Final = Shape.of(Schema((Field(1, "any", LONG),)))
+"""A table that is still to come, of which only the tags above it are known."""
 
 
 class Guard:
@@ -45,6 +49,7 @@ class Guard:
             people = touched.people(metalake)
             if people:
                 _check_let_go(touched, metalake, people)
+                _check_retagged(touched, metalake, people)
                 _check_answers(touched, metalake, people)
                 self._check_lenses(touched, metalake, people)
                 self._check_probing(touched, metalake, [will for _, will in people])
@@ -164,6 +169,23 @@ def _check_let_go(touched: Touched, metalake: int, people: list[tuple[Person, Pe
             )
 
 
+def _check_retagged(touched: Touched, metalake: int, people: list[tuple[Person, Person]]) -> None:
+    """INVARIANT: nobody changes the tags of what holds tables so that a policy which binds them, and which they may not
+    change, would reach less of a table that is still to come, or that was dropped and may come back."""
+    now = dt.datetime.now(dt.UTC)
+    for place in touched.retagged(metalake):
+        for id, policy in policies_on_the_way(touched.before, place):
+            if policy is None or touched.may_change(id):
+                continue
+            for was, will in people:
+                if not binds(policy, was, now):
+                    continue
+                before = WaitingTarget(touched.before, place, _ANY, was)
+                after = WaitingTarget(touched.after, touched.after.objects[place.id], _ANY, will)
+                if not reaches(policy, before, after):
+                    raise _sheds_from_new(touched, place, id)
+
+
 def _check_answers(touched: Touched, metalake: int, people: list[tuple[Person, Person]]) -> None:
     """INVARIANT: nobody answers a policy otherwise than before while the tables that it waits for are still to come."""
     changed = [(was, will) for was, will in people if was != will]
@@ -210,6 +232,15 @@ def _sheds(touched: Touched, table: Node, policy: int) -> Widens:
         f"'{clip(touched.identity.user)}' all that it may come to keep of {where}",
         hint="ask its owner, or the owner of the metalake",
         about=ObjectType.TABLE,
+    )
+
+
+def _sheds_from_new(touched: Touched, place: Node, policy: int) -> Widens:
+    return Widens(
+        f"{named_policy(touched.before, touched.identity, policy)} would keep less from User "
+        f"'{clip(touched.identity.user)}' of tables that come to {place.type} '{clip(place.name)}'",
+        hint="ask its owner, or the owner of the metalake",
+        about=place.type,
     )
 
 

@@ -278,6 +278,30 @@ class Touched:
                 if policy is not None and not policy.tags.isdisjoint(tags):
                     yield gone, id
 
+    def retagged(self, metalake: int) -> Iterator[Node]:
+        """What holds tables, or may come to, and gets or loses a label; and what policies are on below it.
+
+        Tags themselves are neither dropped nor renamed while a policy asks for them.
+        """
+        marked = {each.object for each in self.changes if isinstance(each, c.LabelSet)}
+        there = {id for id in marked if self._holds_tables(id, metalake)}
+        for policy in self.before.policies if there else ():
+            on = on_of(self.before, policy)
+            if on is not None and not marked.isdisjoint(id for id, _ in on.chain):
+                there |= {on.id} if self._holds_tables(on.id, metalake) else set()
+        for id in sorted(there):
+            yield self.before.objects[id]
+
+    def _holds_tables(self, id: int, metalake: int) -> bool:
+        node = self.before.objects.get(id)
+        held = (*_CONTAINERS, ObjectType.METALAKE)
+        return (
+            node is not None
+            and node.type in held
+            and metalake in (id, node.metalake)
+            and id in self.after.objects
+        )
+
 
 def _choices(groups: list[str]) -> Iterator[tuple[str, ...]]:
     """Every set of these groups; of many, none, all, each alone and all but each."""
