@@ -134,6 +134,8 @@ def test_what_cannot_be_said_again_is_a_failure_neither(
             {"schemas": [{**good["schemas"][0], "fields": [{**columns[0], "id": "one"}]}]},
             {"schemas": [{**good["schemas"][0], "fields": [{**columns[0], "id": float("inf")}]}]},
             {"schemas": [{**good["schemas"][0], "schema-id": "none"}]},
+            *({key: [[]]} for key in ("partition-specs", "sort-orders", "snapshots", "refs", "schemas")),
+            {"sort-orders": [{**good["sort-orders"][0], "fields": [[]]}]},
         )
     ]
     answers += [

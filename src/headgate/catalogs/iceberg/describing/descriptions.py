@@ -28,6 +28,17 @@ Json = dict[str, Any]
 COMMENT: Final = "comment"
 """The property that holds a table's comment, as engines expect it."""
 
+_UNREADABLE: Final = (
+    ValueError,
+    ValidationError,
+    NotImplementedError,
+    TypeError,
+    AttributeError,
+    LookupError,
+    ArithmeticError,
+)
+"""What pyiceberg raises of documents: its checks before types are known take one shape for another."""
+
 _NO_INDEX: Final = "Iceberg tables have no indexes"
 
 
@@ -90,7 +101,7 @@ def parsed(document: Json) -> TableMetadata:
     """A document as pyiceberg understands it."""
     try:
         return TableMetadataUtil.parse_obj(document)
-    except (ValueError, ValidationError, NotImplementedError, TypeError, KeyError) as error:
+    except _UNREADABLE as error:
         raise IllegalArgument(f"the table's metadata cannot be read: {faults.describe(error)}") from None
 
 
