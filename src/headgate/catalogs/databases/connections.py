@@ -1,18 +1,17 @@
-"""Connections to a database: bounded in number and in time, whatever the database does."""
+"""Connections to a database: bounded in number, in time and in what they bring, whatever the database does."""
 
-import os
-import socket
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from typing import Any, Final
 
-from sqlalchemy import Connection, create_engine
+from sqlalchemy import Connection, create_engine, event
 from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from headgate.catalogs.databases import sqlite_files
 from headgate.catalogs.databases.addresses import DatabaseAddress
+from headgate.catalogs.databases.watching import watched
 from headgate.catalogs.outside.line import MOST_WAITING, Line
 from headgate.model.errors import ConnectionFailed, HeadgateError
 
@@ -27,9 +26,14 @@ _CUT: Final = 15.0
 class DatabaseConnections:
     """The connections to one database."""
 
-    def __init__(self, address: DatabaseAddress, user: str, password: str, catalog: str) -> None:
+    def __init__(
+        self, address: DatabaseAddress, user: str, password: str, catalog: str, largest: int
+    ) -> None:
         self.line = Line(address.system, catalog)
         self._file = "" if address.host else address.database
+        self.largest = largest
+        """Bytes that one transaction may bring."""
+        self._opening = threading.local()
         self.engine = create_engine(
             address.url(),
             hide_parameters=True,
@@ -38,7 +42,10 @@ class DatabaseConnections:
             pool_timeout=_CONNECTING,
             connect_args=_postgres(address, user, password) if address.host else _SQLITE,
         )
-        if not address.host:
+        if address.host:
+            # Before SQLAlchemy, which asks each new connection a few things.
+            event.listen(self.engine.pool, "connect", self._watch_opening, insert=True)
+        else:
             sqlite_files.guard(self.engine)
 
     def close(self) -> None:
@@ -61,18 +68,20 @@ class DatabaseConnections:
                 raise ConnectionFailed(
                     f"{self.line.named} refuses what was asked of it", hint=_kind(error)
                 ) from None
+            except (AttributeError, LookupError, TypeError, ValueError, ArithmeticError) as error:
+                # The driver takes whatever comes for what it asked for.
+                raise ConnectionFailed(
+                    f"{self.line.named} answers otherwise than databases do", hint=type(error).__name__
+                ) from None
 
     @contextmanager
     def _connection(self, writes: bool) -> Iterator[Connection]:
-        """A connection that answers, and that is cut once its time is over."""
+        """A connection that answers, and that is cut once its time is over or it brought too much."""
         connection = self._answering(writes)
-        timer = threading.Timer(_CUT, _cut, [connection.connection.driver_connection])
-        timer.daemon = True
-        timer.start()
         try:
-            yield connection
+            with watched(connection.connection.driver_connection, _CUT, self.largest):
+                yield connection
         finally:
-            timer.cancel()
             connection.close()
 
     def _answering(self, writes: bool) -> Connection:
@@ -80,27 +89,27 @@ class DatabaseConnections:
         for fresh in (False, True):
             if self._file:
                 sqlite_files.check_journals(self._file)
-            connection = self.engine.connect().execution_options(headgate_write=writes)
+            with ExitStack() as self._opening.watches:
+                connection = self.engine.connect().execution_options(headgate_write=writes)
             if self._file:
                 sqlite_files.allow(connection, _CUT)
             driver = connection.connection.driver_connection
             if not hasattr(driver, "fileno"):
                 return connection
-            timer = threading.Timer(_CONNECTING, _cut, [driver])
-            timer.daemon = True
-            timer.start()
             try:
-                connection.exec_driver_sql("SELECT 1")
-                connection.rollback()
+                with watched(driver, _CONNECTING, self.largest):
+                    connection.exec_driver_sql("SELECT 1")
+                    connection.rollback()
                 return connection
             except DBAPIError:
                 connection.invalidate()
                 connection.close()
                 if fresh:
                     raise
-            finally:
-                timer.cancel()
         raise AssertionError("the loop above returns or raises")
+
+    def _watch_opening(self, driver: Any, _record: Any) -> None:
+        self._opening.watches.enter_context(watched(driver, _CONNECTING, self.largest))
 
 
 _SQLITE: Final = {"timeout": _CONNECTING, "check_same_thread": False}
@@ -126,12 +135,6 @@ def _postgres(address: DatabaseAddress, user: str, password: str) -> dict[str, A
     }
 
 
-def _cut(driver: Any) -> None:
-    """End a conversation that the other side does not end: whoever waits for an answer gets an error."""
-    if not hasattr(driver, "fileno"):
-        return
-    with suppress(Exception), socket.socket(fileno=os.dup(driver.fileno())) as wire:
-        wire.shutdown(socket.SHUT_RDWR)
 
 
 def _kind(error: SQLAlchemyError) -> str:

@@ -47,7 +47,11 @@ def jdbc_catalog(
     address = address_of(properties)
     named = properties.get(NAME) or _DEFAULT_NAME
     connections = DatabaseConnections(
-        address, properties.get("jdbc-user", ""), properties.get("jdbc-password", ""), name
+        address,
+        properties.get("jdbc-user", ""),
+        properties.get("jdbc-password", ""),
+        name,
+        openings.largest_document,
     )
     pointers = JdbcPointers(
         connections, named, initialize=_initialize(properties), version=_version(properties)
