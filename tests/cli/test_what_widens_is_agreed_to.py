@@ -133,6 +133,22 @@ def test_who_may_not_ask_about_others_agrees_to_what_could_widen_and_hears_of_no
     assert answered(api("admin", "GET", f"{LAKE}/policies/mine"))["policy"]["content"]["rows"] == "id > 4"
 
 
+@pytest.mark.parametrize("priority", [-3, 0, 3])
+def test_so_do_they_to_a_new_mask_that_may_go_before_another(run: Run, api: Api, priority: int) -> None:
+    """Masks go before others of a lower priority, and that may be below zero."""
+    give(api, "eve", "author", securable("metalake", "lake", "create_policy", "apply_policy", "use_catalog", "use_schema", "select_table"))  # fmt: skip
+    low = "policy: low\non: lake.cat.s.customers\nto: [user:bob]\nmask: {email: \"'hidden'\"}\npriority: -5\n"
+    answered(api("admin", "POST", APPLY, sent(low, whole=False)))
+    answered(api("admin", "PUT", f"{LAKE}/owners/policy/low", {"name": "eve", "type": "user"}))
+    high = low.replace("policy: low", "policy: high").replace("'hidden'", "email || ''")
+    high = high.replace("-5", str(priority))
+    before = exported(api)
+    refused = api("eve", "POST", APPLY, sent(high, whole=False))
+    assert (refused.status_code, exported(api)) == (400, before), refused.text
+    plan = answered(api("eve", "POST", APPLY, sent(high, whole=False, dryRun=True)))
+    answered(api("eve", "POST", APPLY, sent(high, whole=False, plan=plan["digest"])))
+
+
 @pytest.mark.parametrize("verb", ["disable", "delete"])
 def test_a_policy_is_disabled_and_dropped_by_who_says_yes(run: Run, folder: Path, verb: str) -> None:
     refused = run("policy", verb, "--name", "by-region")

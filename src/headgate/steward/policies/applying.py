@@ -13,9 +13,11 @@ import msgspec
 
 from headgate.decide import Authority, Node, Op
 from headgate.decide.changes.effects import ComparedCircumstances, WiderView
+from headgate.decide.policies.rules import readable
+from headgate.decide.verdict import allowed
 from headgate.language.policies.export import dump
 from headgate.model.errors import Conflict, IllegalArgument
-from headgate.model.objects import ObjectRef, clip
+from headgate.model.objects import ObjectRef, ObjectType, clip
 from headgate.model.principals import Identity
 from headgate.steward.findings import examine
 from headgate.steward.kernel import Kernel
@@ -98,7 +100,8 @@ class Applying:
         removed = [edit.name for edit in edits if edit.kind == "removed"]
         if removed:
             yield f"{_policies(removed)} would be removed"
-        loose = [edit.name for edit in edits if edit.kind != "removed" and _could_widen(edit)]
+        lowest = _lowest(identity, authority, top)
+        loose = [edit.name for edit in edits if edit.kind != "removed" and _could_widen(edit, lowest)]
         if not examine(authority, identity, Op.ASK, metalake).allowed:
             if loose:
                 yield f"{_policies(loose)} could show somebody more, and you may not be told whom"
@@ -130,11 +133,23 @@ def digest(edits: Sequence[Edit]) -> str:
     return hashlib.sha256("\0".join(sides).encode()).hexdigest()
 
 
-def _could_widen(edit: Edit) -> bool:
+def _could_widen(edit: Edit, lowest: int) -> bool:
     """Whether an edit could show anybody more. A new policy only restricts, unless its mask goes before others."""
-    return edit.kind in ("changed", "renewed") or (
-        edit.after is not None and bool(edit.after.mask and edit.after.priority)
+    if edit.kind in ("changed", "renewed"):
+        return True
+    after = edit.after
+    return after is not None and bool(after.mask) and (after.priority != 0 or after.priority > lowest)
+
+
+def _lowest(identity: Identity, authority: Authority, top: Node) -> int:
+    """The lowest priority of those masks that a policy of the caller's may go before: others yield to none of theirs."""
+    caller = authority.caller(identity, top.id)
+    read = (
+        readable(authority.policies[node.id].document)
+        for node in authority.children_of(top.id, ObjectType.POLICY)
+        if node.id in authority.policies and allowed(authority, caller, Op.ALTER_POLICY, node)
     )
+    return min((each.policy.priority for each in read if each is not None and each.mask), default=0)
 
 
 def _policies(names: Sequence[str]) -> str:
