@@ -162,3 +162,20 @@ def test_no_answer_is_a_failure_of_this_server(catalog: MetastoreCatalog, glue: 
             except Exception as error:
                 failures.append((answer, repr(error)))
     assert not failures, (len(failures), failures[::9])
+
+
+def test_half_a_character_is_no_answer(catalog: MetastoreCatalog, glue: AnyGlue) -> None:
+    """JSON has words for it, and neither the store nor any answer of this server could hold it."""
+    half = "x\ud800"
+    table = {"Name": "t", "StorageDescriptor": {**STORED, "Location": "s3://far/t"}}
+    for wrong in (
+        {"Name": half},
+        {"Description": half},
+        {"Parameters": {half: "x"}},
+        {"Parameters": {"x": half}},
+    ):
+        found = {**table, **wrong}
+        glue.answer = lambda operation, body, found=found: {"Table": found, "TableList": [found]}  # type: ignore[misc]
+        for asked in (lambda: names(catalog), lambda: catalog.described(T)):
+            with pytest.raises(Damaged, match="otherwise than AWS"):
+                asked()

@@ -135,8 +135,6 @@ def _postgres(address: DatabaseAddress, user: str, password: str) -> dict[str, A
     }
 
 
-
-
 def _kind(error: SQLAlchemyError) -> str:
     """What kind of fault it was, without its words."""
     cause = getattr(error, "orig", None) or error

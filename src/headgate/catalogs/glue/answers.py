@@ -1,6 +1,7 @@
 """How answers of AWS are read: no further than they may be kept, and no longer than they may take."""
 
 import os
+import re
 import time
 from typing import Any, Final
 
@@ -16,6 +17,7 @@ CONNECTING: Final = 3
 READING: Final = 8
 MOST_OPEN: Final = 16
 _PART: Final = 64 * 1024
+_HALF: Final = re.compile("[\ud800-\udfff]")
 _LONGEST: Final = 60.0
 """Seconds that an answer may take from its first byte to its last."""
 
@@ -83,8 +85,13 @@ def fits(value: Any, shape: Any) -> bool:
                 fits(k, shape.key) and fits(each, shape.value) for k, each in value.items()
             )
         case "string":
-            return isinstance(value, str)
+            return isinstance(value, str) and _is_text(value)
         case "integer" | "long":
             return isinstance(value, int)
         case _:
             return True
+
+
+def _is_text(value: str) -> bool:
+    """Whether a text can be said again: JSON has words for half of a character, and no answer or store can hold it."""
+    return value.isascii() or not _HALF.search(value)
