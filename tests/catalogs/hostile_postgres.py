@@ -3,18 +3,19 @@
 import socket
 import struct
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
 _TYPES = (b"name", b"oid", b"array_oid", b"regtype", b"delimiter")
 
 
 class HostilePostgres:
-    """Answers the driver's own questions as it should, and all others with `rows` rows of a megabyte."""
+    """Answers the driver's own questions as it should, and all others with `rows` rows of whatever `value` says."""
 
     def __init__(self, *, knows_types: bool) -> None:
         self.knows_types = knows_types
         self.rows = 1_500
+        self.value: Callable[[int], bytes] = lambda number: b"x" * 1_000_000
         self.sent = 0
         self.socket = socket.create_server(("127.0.0.1", 0))
         self.port = self.socket.getsockname()[1]
@@ -67,9 +68,8 @@ class HostilePostgres:
             return
         wire.sendall(_columns(b"a"))
         if "FROM" in words and "TYPNAME" not in words:
-            row = _row(b"x" * 1_000_000)
-            for _ in range(self.rows):
-                wire.sendall(row)
+            for number in range(self.rows):
+                wire.sendall(_row(self.value(number)))
                 self.sent += 1
         else:
             known = {"SELECT PG_CATALOG.VERSION()": b"PostgreSQL 15.0", "SELECT CURRENT_SCHEMA()": b"public"}

@@ -110,7 +110,11 @@ class JdbcPointers:
             named = _texts(tx, select(_p.namespace).where(_p.catalog_name == self.catalog).distinct())
             depth = len(parent)
             levels = (tuple(name.split(".")) for name in {*every, *named})
-            return sorted({n[depth] for n in levels if len(n) > depth and n[:depth] == parent and n[depth]})
+            found = {n[depth] for n in levels if len(n) > depth and n[:depth] == parent and n[depth]}
+        # Not every database keeps to the limits that it is asked for.
+        if len(found) > _MOST_NAMES:
+            raise Damaged(f"the database holds more than {_MOST_NAMES} schemas in one place")
+        return sorted(found)
 
     def namespace(self, name: Namespace) -> dict[str, str]:
         with self.connections.transaction() as tx:
