@@ -332,6 +332,10 @@ def test_catalogs_of_other_names_in_one_database_are_others(store: Store, tmp_pa
         ({"jdbc-url": "jdbc:postgresql://elsewhere/db", "jdbc-user": "u"}, "elsewhere"),
         ({"jdbc-url": "jdbc:sqlite:/etc/passwd"}, "/etc/passwd"),
         ({"jdbc-url": "jdbc:sqlite::memory:"}, "jdbc-url"),
+        *(
+            ({"jdbc-url": f"jdbc:sqlite:/lake/a.db{end}"}, "something else")
+            for end in ("-journal", "-wal", "-shm")
+        ),
         ({"jdbc-user": "u"}, "jdbc-user"),
         ({"jdbc-initialize": "maybe"}, "jdbc-initialize"),
         ({"jdbc.schema-version": "V2"}, "jdbc.schema-version"),

@@ -23,6 +23,8 @@ _POSTGRES: Final = re.compile(
     re.ASCII,
 )
 _SQLITE: Final = re.compile(r"jdbc:sqlite:(file:)?(//)?(?P<file>/[^?#\x00-\x1f]+)", re.ASCII)
+_BESIDE: Final = ("-journal", "-wal", "-shm")
+"""How SQLite calls the files that it keeps beside a database while that is written."""
 _NAME: Final = re.compile(r"[A-Za-z_][\w$]{0,62}", re.ASCII)
 _SSL: Final = ("disable", "allow", "prefer", "require", "verify-ca", "verify-full")
 _HINT: Final = "use jdbc:postgresql://host:port/database or jdbc:sqlite:/folder/file.db"
@@ -80,6 +82,11 @@ def address_of(properties: Mapping[str, str]) -> DatabaseAddress:
         for key in ("jdbc-user", "jdbc-password"):
             if properties.get(key):
                 raise IllegalArgument(f"property '{key}' contradicts '{URL_KEY}': SQLite knows no users")
+        if file["file"].endswith(_BESIDE):
+            raise IllegalArgument(
+                f"property '{URL_KEY}' names a file that belongs to something else",
+                hint="SQLite keeps files of that name beside another database: choose another name",
+            )
         return DatabaseAddress(file["file"])
     found = _POSTGRES.fullmatch(text)
     if found is None:
