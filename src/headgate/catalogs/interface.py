@@ -83,6 +83,12 @@ class Catalog(Protocol):
         INVARIANT: two catalogs that could answer with one table have a source in common. Nothing is asked to tell them.
         """
 
+    def kept_folders(self) -> tuple[str, ...]:
+        """The folders in which the tables of this catalog lie, those too of another system that nobody has loaded yet.
+
+        INVARIANT: no other catalog's table lies there, unless that catalog's owner may change every policy.
+        """
+
     def test(self) -> None:
         """Make sure that the system behind the catalog answers, or raise ConnectionFailed."""
 

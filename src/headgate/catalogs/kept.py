@@ -14,6 +14,10 @@ class Kept:
     def own_sources(self) -> tuple[str, ...]:
         return ()
 
+    def kept_folders(self) -> tuple[str, ...]:
+        """None: whatever lies in such a catalog has a place of its own."""
+        return ()
+
     def test(self) -> None:
         """The store answers, or the question would not have been decided."""
 

@@ -63,6 +63,9 @@ class Native(Kept):
     def own_places(self) -> tuple[str, ...]:
         return (self._governed,)
 
+    def kept_folders(self) -> tuple[str, ...]:
+        return (self.folder,)
+
     def own_sources(self) -> tuple[str, ...]:
         return ()
 

@@ -221,6 +221,9 @@ class RestIceberg:
         """The server, whichever of its warehouses: under how many names it has one is not known here."""
         return (server_of(self.properties["uri"]),)
 
+    def kept_folders(self) -> tuple[str, ...]:
+        return tuple(self.allowed)
+
     def governed_folder(self, document: Document, object: int) -> str:
         above = normal(document.metadata["location"]).rstrip("/").rpartition("/")[0]
         return f"{above}/{GOVERNED}/{self.folder}/{object}"

@@ -21,3 +21,9 @@ def within(place: str, folder: str) -> bool:
 def overlap(one: str, other: str) -> bool:
     """Whether one place is the other or lies in it, either way."""
     return within(one, other) or within(other, one)
+
+
+def above(place: str) -> list[str]:
+    """A place and all that it may lie in."""
+    parts = place.split("/")
+    return ["/".join(parts[:count]) for count in range(1, len(parts) + 1)]

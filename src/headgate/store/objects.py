@@ -21,7 +21,7 @@ from headgate.model.objects import ObjectType, clip
 from headgate.model.records import ObjectRecord, audit_of
 from headgate.store import tables as t
 from headgate.store.database import Read, Write, rows
-from headgate.store.metadata import dropped, sources, writers
+from headgate.store.metadata import catalog_folders, dropped, sources, writers
 from headgate.store.reads import mask_keys
 
 _o = t.objects.c
@@ -241,6 +241,7 @@ def drop(tx: Write, id: int) -> None:
             tx.execute(delete(table).where(column == gone))
         if type is ObjectType.CATALOG:
             sources.forget(tx, gone)
+            catalog_folders.forget(tx, gone)
         if type is ObjectType.TABLE:
             mask_keys.leave_all(tx, gone)
             if dropped.get(tx, gone) is None:

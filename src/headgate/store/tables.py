@@ -190,6 +190,14 @@ catalog_sources = Table(
     comment="The other servers that a catalog takes its tables from, for as long as it is there",
 )
 
+catalog_folders = Table(
+    "catalog_folders",
+    metadata,
+    Column("catalog", Id, primary_key=True, autoincrement=False),
+    Column("folder", Bytewise, primary_key=True, index=True),
+    comment="Where the tables of a catalog lie, for as long as it is there",
+)
+
 outside_tables = Table(
     "outside_tables",
     metadata,

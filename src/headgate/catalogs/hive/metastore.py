@@ -71,6 +71,7 @@ class MetastoreCatalog:
         self.close = iceberg.close
         self.own_places = iceberg.own_places
         self.own_sources = iceberg.own_sources
+        self.kept_folders = iceberg.kept_folders
         self.schemas = iceberg.schemas
         self.schema_exists = iceberg.schema_exists
         self.create_schema = iceberg.create_schema

@@ -86,6 +86,9 @@ class PointerCatalog:
         """None: copies lie beside their table, so what lies around them lies around the table's own place."""
         return ()
 
+    def kept_folders(self) -> tuple[str, ...]:
+        return self.allowed
+
     # -- schemas ------------------------------------------------------------------------------------------------
 
     def schemas(self, parent: Namespace) -> list[str]:

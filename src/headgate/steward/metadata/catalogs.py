@@ -22,12 +22,14 @@ from headgate.steward.ownership import created
 from headgate.steward.permits import Permit
 from headgate.steward.reads.modes import check_mode, tells_more
 from headgate.steward.updates import Updates
-from headgate.store import objects, places
-from headgate.store.metadata import sources
+from headgate.store import Write, objects, places
+from headgate.store.metadata import catalog_folders, sources
 from headgate.vending import StorageSettings
 from headgate.vending.providers import PROPERTY, check_providers
 
 _MOST_OPEN: Final = 1_000
+_SERVER: Final = "server"
+_FOLDER: Final = "warehouse or one of the folders"
 
 
 def catalog_type(record: ObjectRecord) -> CatalogType:
@@ -70,7 +72,7 @@ class Catalogs(Containers):
             )
             # INVARIANT: they stay the catalog's when it is dropped, as what it kept there may outlive it.
             places.claim(tx, made.id, adapter.own_places())
-            self._check_shared(permit, sources.claim(tx, made.id, adapter.own_sources()))
+            self._claim(tx, permit, made.id, adapter)
             return made
 
     @act(Op.TEST_CONNECTION)
@@ -86,7 +88,8 @@ class Catalogs(Containers):
         """A catalog that could be made, checked as if it were."""
         body, adapter = self._checked(permit, name, type, provider, properties)
         with self.kernel.store.read() as read:
-            self._check_shared(permit, sources.holders(read, adapter.own_sources()))
+            self._check_shared(permit, sources.holders(read, adapter.own_sources()), _SERVER)
+            self._check_shared(permit, catalog_folders.holders(read, _folders(adapter)), _FOLDER)
         if permit.authority.child(permit.node.id, ObjectType.CATALOG, name) is not None:
             raise AlreadyExists(f"catalog '{clip(name)}' already exists", about=ObjectType.CATALOG)
         return CatalogDefinition(body["folder"], type, body["provider"], properties, name)
@@ -118,8 +121,7 @@ class Catalogs(Containers):
                 self.kernel.demand(self.kernel.authority(), permit.identity, Op.DROP_CATALOG, permit.ref)
             if properties is not None:
                 self.registry.check(_definition(before, properties))
-                claimed = sources.claim(tx, before.id, self._open(before, properties).own_sources())
-                self._check_shared(permit, claimed)
+                self._claim(tx, permit, before.id, self._open(before, properties))
                 self._check_storage(catalog_type(before), properties, before.properties)
             objects.alter(tx, before, name=updates.name, comment=updates.comment, properties=properties)
             return objects.present(tx, before.id)
@@ -185,10 +187,15 @@ class Catalogs(Containers):
         provider = self.registry.provider(catalog_type(record), record.body["provider"], record.properties)
         return provider.asks_elsewhere(record.properties, properties)
 
-    def _check_shared(self, permit: Permit, holders: Iterable[int]) -> None:
-        """Refuse a source that these catalogs have, in the same words whichever they are.
+    def _claim(self, tx: Write, permit: Permit, catalog: int, adapter: Catalog) -> None:
+        """Let a catalog have the servers and the folders that it takes its tables from."""
+        self._check_shared(permit, sources.claim(tx, catalog, adapter.own_sources()), _SERVER)
+        self._check_shared(permit, catalog_folders.claim(tx, catalog, _folders(adapter)), _FOLDER)
 
-        INVARIANT: a source belongs to the first catalog that names it, for as long as that is there. Only owners of its
+    def _check_shared(self, permit: Permit, holders: Iterable[int], what: str) -> None:
+        """Refuse a source or a folder that these catalogs have, in the same words whichever they are.
+
+        INVARIANT: either belongs to the first catalog that names it, for as long as that is there. Only owners of its
         metalake, who may change every policy, declare another over it: nobody else reads past the policies of the first.
         """
         authority = self.kernel.authority()
@@ -196,7 +203,7 @@ class Catalogs(Containers):
             lake = authority.ref(authority.objects[authority.objects[id].metalake])
             if not examine(authority, permit.identity, Op.ALTER_METALAKE, lake).allowed:
                 raise Forbidden(
-                    "the server that the catalog names is taken by another catalog",
+                    f"the {what} that the catalog names is taken by another catalog",
                     hint="ask the owner of the metalake to declare this one and give it to you",
                     about=ObjectType.CATALOG,
                 )
@@ -256,6 +263,10 @@ def _definition(record: ObjectRecord, properties: dict[str, str]) -> CatalogDefi
     return CatalogDefinition(
         record.body["folder"], catalog_type(record), record.body["provider"], properties, record.name
     )
+
+
+def _folders(adapter: Catalog) -> list[str]:
+    return [places.canonical(folder) for folder in adapter.kept_folders()]
 
 
 def catalog_node(permit: Permit) -> Node:

@@ -14,11 +14,11 @@ from sqlalchemy import bindparam, delete, insert, literal_column, or_, select, u
 
 from headgate.model.errors import Forbidden, IllegalArgument
 from headgate.model.objects import ObjectType, clip
-from headgate.model.places import normal, overlap, within
+from headgate.model.places import above, normal, overlap, within
 from headgate.model.principals import PrincipalKind
 from headgate.store import tables as t
 from headgate.store.database import Lookup, Read, Store, Write
-from headgate.store.metadata import writers
+from headgate.store.metadata import catalog_folders, writers
 
 LIVE: Final = "live"
 DROPPED: Final = "dropped"
@@ -108,6 +108,7 @@ def stage(tx: Write, catalog: int, wanted: Iterable[str], uuid: str | None, sour
 
 def check(tx: Read, object: int, catalog: int, place: str, *, user: str = "", source: str = "") -> None:
     """Refuse a place that an object (0 for a new one) could not claim."""
+    _check_folder(tx, catalog or _catalog(tx, object), canonical(place))
     for row in _overlapping(tx, object, canonical(place)):
         if not _excused(row, catalog, canonical(place), _holder(tx, catalog, user), source):
             raise taken(place)
@@ -115,14 +116,14 @@ def check(tx: Read, object: int, catalog: int, place: str, *, user: str = "", so
 
 def check_file(tx: Read, object: int, file: str) -> None:
     """Refuse a file that lies in somebody else's place."""
-    found = tx.execute(select(t.places).where(_p.place.in_(_above(canonical(file))), _p.object != object))
+    found = tx.execute(select(t.places).where(_p.place.in_(above(canonical(file))), _p.object != object))
     if found.first() is not None:
         raise taken(file)
 
 
 def around(read: Read, file: str) -> list[PlaceRecord]:
     """The places that a file lies in, or would lie in."""
-    query = select(t.places).where(_p.place.in_(_above(canonical(file)))).order_by(_p.id)
+    query = select(t.places).where(_p.place.in_(above(canonical(file)))).order_by(_p.id)
     return [_record(row) for row in read.execute(query)]
 
 
@@ -209,12 +210,19 @@ def contested_by() -> Forbidden:
 
 def _check(tx: Write, object: int, catalog: int, place: str, source: str) -> PlaceRecord | None:
     """Refuse what is somebody else's; the staged place of the caller's own that the claim takes over, if there is one."""
+    _check_folder(tx, catalog, place)
     staged = None
     for row in _overlapping(tx, object, place):
         if not _excused(row, catalog, place, _holder(tx, catalog, tx.actor), source):
             raise taken(place)
         staged = row
     return staged
+
+
+def _check_folder(read: Read, catalog: int, place: str) -> None:
+    """Refuse what lies where another catalog's tables do, those too that nobody has loaded here yet."""
+    if catalog_folders.is_anothers(read, catalog, place):
+        raise taken(place)
 
 
 def _excused(row: PlaceRecord, catalog: int, place: str, holder: str, source: str) -> bool:
@@ -240,18 +248,11 @@ def _holder(read: Read, catalog: int, user: str) -> str:
 
 def _overlapping(read: Read, object: int, place: str) -> list[PlaceRecord]:
     """The places of others that hold this one or lie in it; for a new object all of them."""
-    # What begins with "place/" sorts from there up to "place0", as "0" follows "/".
-    below = (_p.place >= f"{place}/") & (_p.place < f"{place}0")
-    query = select(t.places).where(or_(_p.place.in_(_above(place)), below))
+    query = select(t.places).where(or_(*catalog_folders.around(_p.place, place)))
     if object:
         query = query.where(_p.object != object)
     found = [_record(row) for row in read.execute(query.order_by(_p.id).limit(_ENOUGH))]
     return [row for row in found if overlap(row.place, place)]
-
-
-def _above(place: str) -> list[str]:
-    parts = place.split("/")
-    return ["/".join(parts[:count]) for count in range(1, len(parts) + 1)]
 
 
 def _check_uuid(tx: Write, object: int, catalog: int, uuid: str | None) -> None:

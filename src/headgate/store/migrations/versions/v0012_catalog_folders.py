@@ -1,0 +1,51 @@
+"""Where the tables of catalogs lie"""
+
+import msgspec
+import sqlalchemy as sa
+from alembic import op
+
+from headgate.model.errors import IllegalArgument
+from headgate.store.metadata.places import canonical
+
+revision = "0012"
+down_revision = "0011"
+
+
+def upgrade() -> None:
+    number = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+    bytewise = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
+    made = op.create_table(
+        "catalog_folders",
+        sa.Column("catalog", number, autoincrement=False, nullable=False),
+        sa.Column("folder", bytewise, nullable=False),
+        sa.PrimaryKeyConstraint("catalog", "folder", name=op.f("pk_catalog_folders")),
+        comment="Where the tables of a catalog lie, for as long as it is there",
+    )
+    with op.batch_alter_table("catalog_folders", schema=None) as batch_op:
+        batch_op.create_index(batch_op.f("ix_catalog_folders_folder"), ["folder"], unique=False)
+    connection = op.get_bind()
+    known = sa.MetaData()
+    known.reflect(connection, only=["objects"])
+    objects = known.tables["objects"]
+    for row in connection.execute(sa.select(objects).where(objects.c.type == "catalog")).all():
+        body = msgspec.json.decode(row.body)
+        if body.get("provider") == "lakehouse-iceberg":
+            for folder in _folders(str(body.get("folder")), msgspec.json.decode(row.properties)):
+                connection.execute(sa.insert(made).values(catalog=row.id, folder=folder))
+
+
+def _folders(own: str, properties: dict[str, str]) -> set[str]:
+    """What was declared: of a catalog behind a REST server where its tables may lie, of others their own folder."""
+    if properties.get("catalog-backend", "").lower() == "rest":
+        named = [folder.strip() for folder in properties.get("allowed-locations", "").split(",")]
+    else:
+        # In the server's own warehouse nothing else may lie as it is.
+        named = [f"{properties['warehouse'].rstrip('/')}/{own}"] if properties.get("warehouse") else []
+    found = set()
+    for folder in filter(None, named):
+        try:
+            found.add(canonical(folder))
+        except IllegalArgument:
+            # No table of the catalog can lie there.
+            continue
+    return found
