@@ -161,6 +161,7 @@ class CatalogSuite:
         assert (loaded.comment, loaded.properties["k"]) == ("new", "w")
         assert "x" not in loaded.properties
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("change", "error"),
         [
@@ -203,6 +204,7 @@ class CatalogSuite:
             opened.catalog.alter_table(at, (t.UpdateTableComment("x"), change))
         assert opened.catalog.load_table(at) == before
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         "wrong",
         [

@@ -304,6 +304,7 @@ def test_purging_a_hive_table_deletes_its_folder(catalogs: Catalogs, store: Stor
     assert hive.entries(("s",), ObjectType.TABLE) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("where", ["", "/", "/below", "/..", "//odd", "of another format", "elsewhere"])
 def test_a_folder_is_purged_only_once_no_other_table_lies_in_it(
     catalogs: Catalogs, store: Store, where: str

@@ -215,6 +215,7 @@ def test_tokens_are_made_at_the_server_that_is_named_and_nowhere_else(run: Run, 
     assert run("token", "list", "--home", str(home)).returncode == 1, "a store that is named is opened"
 
 
+@pytest.mark.slow
 def test_without_spark_it_is_said_how_to_install_it(tmp_path: Path) -> None:
     """As in an environment that never had it: a process of its own, which finds no pyspark."""
     without = "import sys; sys.modules['pyspark'] = None\n"

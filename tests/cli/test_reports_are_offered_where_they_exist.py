@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from xml.etree import ElementTree
 
+import pytest
 import typer.main
 
 from headgate.cli.app import app
@@ -23,6 +24,7 @@ def commands(at: object = None, path: str = "") -> Iterator[tuple[str, object]]:
         yield from commands(command, f"{path} {name}")
 
 
+@pytest.mark.slow
 def test_every_command_offers_a_report_if_it_makes_one() -> None:
     offering = set()
     for path, command in commands():

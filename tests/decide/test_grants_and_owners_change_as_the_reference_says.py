@@ -263,6 +263,7 @@ def try_to_govern(game: Game, key: Key) -> None:
         pass_on(game, key, owner[1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", GOVERNED, ids=lambda key: f"{kind(key)} {full_name(key)}")
 def test_owners_govern_what_is_below_and_who_manages_grants_grants_below(api: Api, key: Key) -> None:
     """Ann is given one thing at a time: nothing, the ownership of each level, the management of grants at each.

@@ -113,6 +113,7 @@ def _listed_if_loaded(lake: Lake, row: Row) -> None:
     assert shown == row.allowed, f"{op}: {row.why}"
 
 
+@pytest.mark.slow
 @rows
 def test_the_rest_door_answers_as_the_row_says(row: Row, folder: Path) -> None:
     method, path, body = request_of(row)

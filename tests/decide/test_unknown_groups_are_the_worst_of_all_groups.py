@@ -140,6 +140,7 @@ def test_the_comparison_meets_every_kind_of_answer() -> None:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("forgets", ["doubtful", "member"])
 def test_the_comparison_would_notice(monkeypatch: pytest.MonkeyPatch, forgets: str) -> None:
     if forgets == "doubtful":

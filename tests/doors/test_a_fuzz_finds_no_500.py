@@ -101,6 +101,7 @@ def start(config: pytest.Config) -> int:
     return Random().randrange(2**32) if config.getoption("--fuzz-seconds") else 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("door", DOORS)
 def test_of_requests_made_from_the_document(
     door: str, knocking: Knocking, request: pytest.FixtureRequest
@@ -132,6 +133,7 @@ def test_of_requests_made_from_the_document(
     assert knocking.varied, knocking.statuses
 
 
+@pytest.mark.slow
 def test_of_requests_that_were_right_before_they_were_bent(
     knocking: Knocking, request: pytest.FixtureRequest
 ) -> None:

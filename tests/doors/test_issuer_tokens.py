@@ -165,6 +165,7 @@ BAD_CLAIMS: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("claims", BAD_CLAIMS.values(), ids=BAD_CLAIMS.keys())
 def test_a_token_proves_nothing(issuer: Issuer, claims: dict[str, Any]) -> None:
     key = issuer.rsa("one")

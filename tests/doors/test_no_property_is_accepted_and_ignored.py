@@ -95,6 +95,7 @@ def words() -> set[str]:
     return _words()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "key"), CASES)
 def test_a_key_of_gravitino_is_refused_or_something_reads_it(kind: str, key: str, words: set[str]) -> None:
     defined = DEFINED[kind]

@@ -81,6 +81,7 @@ def test_every_route_that_changes_something_is_in_the_list() -> None:
     assert routes == set(ENTRIES), "say how a new route is tried, or why it can touch no lens"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [*SEEDS, *CROWDED])
 def test_no_permitted_change_shows_its_actor_more(tmp_path: Path, seed: int) -> None:
     world = World(tmp_path, seed)
@@ -93,6 +94,7 @@ def test_no_permitted_change_shows_its_actor_more(tmp_path: Path, seed: int) -> 
     assert made > 5, "a world in which nothing is allowed shows nothing"
 
 
+@pytest.mark.slow
 def test_without_the_check_it_is_found(tmp_path: Path) -> None:
     def every_seed() -> None:
         for seed in SEEDS:

@@ -83,6 +83,7 @@ MOVES = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("properties", "body"), MOVES)
 def test_an_address_does_not_change_while_secrets_stay(
     api: Api, properties: dict[str, str], body: dict[str, Any]

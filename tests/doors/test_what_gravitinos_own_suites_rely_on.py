@@ -273,6 +273,7 @@ def test_a_deny_on_a_parent_holds_for_all_that_would_be_made_below_it(api: Api, 
     assert api("ann", "POST", SCHEMAS, {"name": "X:Y:Z"}).status_code == 200
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bad", ["A::B", ":A", "A:", "A:B*:C", "A:..:C", ":".join("a" * 17), ":" * 5000])
 def test_a_nested_schema_of_a_bad_name_makes_none_of_its_parents(api: Api, bad: str) -> None:
     assert kind(api("admin", "POST", SCHEMAS, {"name": bad})) == (400, "IllegalArgumentException")

@@ -100,6 +100,7 @@ def test_the_server_itself_stays_for_everybody(api: Api, key: str) -> None:
         assert put(api, user, FEDERATED, **{key: "http://127.0.0.1:9"}).status_code == 400, user
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("named", "own"),
     [

@@ -70,6 +70,7 @@ def test_a_change_that_was_cut_off_never_happened(store_url: str) -> None:
     assert sorted(lakes(store_url)) == told
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_whatever_was_acknowledged_survives_a_kill_at_any_moment(store_url: str, seed: int) -> None:
     store = Store(store_url)

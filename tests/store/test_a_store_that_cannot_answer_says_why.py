@@ -63,6 +63,7 @@ def test_a_store_of_an_unknown_kind() -> None:
         Store("mysql://somewhere/x")
 
 
+@pytest.mark.slow
 def test_a_locked_store(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     store = Store(f"sqlite:///{path}")

@@ -103,6 +103,7 @@ def test_what_is_signed_is_allowed_whatever_was_asked(uri: str) -> None:
     assert signed.uri.isascii()
 
 
+@pytest.mark.slow
 def test_the_plain_ways_to_name_an_object_are_signed() -> None:
     for uri, wanted in (
         (GOOD, GOOD),
@@ -288,6 +289,7 @@ def test_a_bulk_delete_is_signed_with_the_body_that_was_checked() -> None:
             payload(request, {"x-amz-content-sha256": claimed})
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.text(min_size=1, max_size=30))
 def test_every_key_that_means_one_thing_can_be_signed(name: str) -> None:

@@ -56,6 +56,7 @@ def test_the_servers_own_folders_are_given_to_no_table_of_others(
 WRONG: tuple[Any, ...] = (None, [], {}, "x", 7, [None], {"a": 1}, [["r"], 7])
 
 
+@pytest.mark.slow
 def test_no_answer_of_another_server_is_a_failure_of_this_one(
     api: Api, remote: AnyRest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -113,6 +114,7 @@ HALF = "x\ud800"
 """Half of a character: JSON can say it, and no answer and no store can hold it."""
 
 
+@pytest.mark.slow
 def test_what_cannot_be_said_again_is_a_failure_neither(
     api: Api, people: People, remote: AnyRest, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -207,6 +207,7 @@ def commit(api: Api, updates: Any, requirements: Any = ()) -> Any:
     return api("admin", "POST", TABLE, content=body.encode(), headers={"Content-Type": "application/json"})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("updates", BAD.values(), ids=BAD.keys())
 def test_what_no_client_could_load_is_refused_and_nothing_is_changed(api: Api, updates: Any) -> None:
     assert create(api).status_code == 200

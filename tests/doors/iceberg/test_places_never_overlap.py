@@ -393,7 +393,7 @@ class Places(RuleBasedStateMachine):
         self.stack.close()
 
 
-TestPlaces = Places.TestCase
+TestPlaces = pytest.mark.slow(Places.TestCase)
 TestPlaces.settings = settings(
     max_examples=15,
     stateful_step_count=30,
