@@ -39,7 +39,7 @@ class HostilePostgres:
                 for pair in ((b"server_version", b"15.0"), (b"client_encoding", b"UTF8"))
             )
             wire.sendall(_message(b"R", bytes(4)) + told + _message(b"Z", b"I"))
-            asked = ""
+            asked, described = "", False
             while True:
                 kind, (length,) = _read(wire, 1), struct.unpack("!I", _read(wire, 4))
                 body = _read(wire, length - 4)
@@ -51,16 +51,21 @@ class HostilePostgres:
                     wire.sendall(_message(b"1", b""))
                 elif kind == b"B":
                     wire.sendall(_message(b"2", b""))
+                elif kind == b"D":
+                    described = True
                 elif kind == b"E":
+                    described = False
                     self._answer(wire, asked)
                 elif kind == b"S":
-                    wire.sendall(_message(b"Z", b"T"))
+                    # Columns come with the answer, or alone where the driver asks for them alone, as of a cursor.
+                    wire.sendall((_columns(b"a") if described else b"") + _message(b"Z", b"T"))
+                    described = False
                 elif kind == b"X":
                     return
 
     def _answer(self, wire: socket.socket, asked: str) -> None:
         words = asked.upper().split()
-        if words[0] in ("BEGIN", "ROLLBACK", "COMMIT", "SET", "SAVEPOINT", "RELEASE"):
+        if words[0] in ("BEGIN", "ROLLBACK", "COMMIT", "SET", "SAVEPOINT", "RELEASE", "DECLARE", "CLOSE"):
             wire.sendall(_message(b"C", words[0].encode() + b"\0"))
             return
         if "TYPNAME" in words and self.knows_types:

@@ -360,15 +360,16 @@ def _texts(tx: Connection, query: Select[Any]) -> list[str]:
     """The one column of a query, whose rows are no more and no longer than can be kept."""
     found: list[str] = []
     size = 0
-    for value in tx.execute(query.limit(_MOST_NAMES + 1), execution_options={"yield_per": 100}).scalars():
-        text = value if isinstance(value, str) else ""
-        found.append(text)
-        size += len(text)
-        if len(found) > _MOST_NAMES or size > _MOST_LETTERS:
-            raise Damaged(
-                f"the catalog lists more than {_MOST_NAMES} names in one place, or longer ones than it may",
-                hint="spread them over several schemas there",
-            )
+    with tx.execute(query.limit(_MOST_NAMES + 1), execution_options={"yield_per": 100}) as rows:
+        for value in rows.scalars():
+            text = value if isinstance(value, str) else ""
+            found.append(text)
+            size += len(text)
+            if len(found) > _MOST_NAMES or size > _MOST_LETTERS:
+                raise Damaged(
+                    f"the catalog lists more than {_MOST_NAMES} names in one place, or longer ones than it may",
+                    hint="spread them over several schemas there",
+                )
     return found
 
 
