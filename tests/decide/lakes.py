@@ -1,8 +1,9 @@
 """The lake of a scenario, made for real: objects through the REST door, people and grants in the store."""
 
 import shutil
+import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -174,6 +175,9 @@ def opened(folder: Path) -> Iterator[Lake]:
 def opened_for_change(folder: Path, kept: Path) -> Iterator[Lake]:
     """As `opened`; afterwards everything is again as it was. In place, because tables know where they lie."""
     if not kept.exists():
+        # All in one file: a connection that closes late takes the log of the store away, also of one put back meanwhile.
+        with closing(sqlite3.connect(folder / "store.db")) as store:
+            store.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         shutil.copytree(folder, kept)
     with opened(folder) as lake:
         yield lake
