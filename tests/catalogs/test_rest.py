@@ -2,6 +2,7 @@
 
 import tempfile
 from collections.abc import Iterator
+from contextlib import closing
 
 import pytest
 
@@ -38,11 +39,10 @@ def remote(request: pytest.FixtureRequest) -> Properties:
 @pytest.fixture
 def opened(remote: Properties, store: Store) -> Iterator[Opened]:
     """The adapter over an empty namespace `s`."""
-    catalog = RestIceberg(store, "lake/fed", remote, OPEN)
-    catalog.create_schema(("s",), None, {})
-    yield Opened(catalog, store)
-    catalog.drop_schema(("s",), cascade=True)
-    catalog.close()
+    with closing(RestIceberg(store, "lake/fed", remote, OPEN)) as catalog:
+        catalog.create_schema(("s",), None, {})
+        yield Opened(catalog, store)
+        catalog.drop_schema(("s",), cascade=True)
 
 
 class TestRestCatalog(CatalogSuite):

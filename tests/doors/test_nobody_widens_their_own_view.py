@@ -25,6 +25,7 @@ from headgate.decide import Authority, Caller, Op, allowed
 from headgate.decide.policies.lens import fresh
 from headgate.decide.policies.people import person
 from headgate.decide.policies.rules import parsed
+from headgate.decide.policies.scopes import on_of
 from headgate.decide.policies.shape import Shape
 from headgate.decide.policies.view import seen
 from headgate.doors.authentication.schemes import Proven
@@ -38,7 +39,6 @@ from headgate.model.principals import ActiveRoles, Identity, PrincipalKind
 from headgate.model.schema import STRING, Field, Schema, StructType
 from headgate.steward import Steward
 from headgate.steward.metadata.shapes import tables_below
-from headgate.steward.policies.authoring import on_of
 from headgate.store import Store
 from tests.conftest import Api, in_process
 from tests.doors import changing

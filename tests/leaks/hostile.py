@@ -175,7 +175,12 @@ class HostileReader:
             path = todo.pop()
             if path in self.loot.files:
                 continue
-            if path.is_dir():
+            try:
+                listed = path.is_dir()
+            except OSError:
+                # Bytes that only look like a path.
+                continue
+            if listed:
                 # A folder that was named may be listed only if it is the lens's own.
                 if self._governed(path):
                     todo |= {file for file in path.rglob("*") if file.is_file()}

@@ -46,6 +46,12 @@ def named_locations(properties: Mapping[str, str]) -> dict[str, str]:
     return found
 
 
+def catalog_roots(properties: Mapping[str, str]) -> tuple[str, ...]:
+    """The folders in which a catalog declares that its filesets lie, of those kinds of storage that the server uses."""
+    named = (checked_location(before_placeholder(place)) for place in named_locations(properties).values())
+    return tuple(root for root in named if is_touched(root))
+
+
 def filled(location: str, words: Mapping[str, str]) -> str:
     """A location with its ``{{placeholders}}`` replaced."""
 

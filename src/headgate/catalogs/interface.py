@@ -84,9 +84,9 @@ class Catalog(Protocol):
         """
 
     def kept_folders(self) -> tuple[str, ...]:
-        """The folders in which the tables of this catalog lie, those too of another system that nobody has loaded yet.
+        """The folders and files in which what this catalog holds lies, that too which nobody has loaded or registered yet.
 
-        INVARIANT: no other catalog's table lies there, unless that catalog's owner may change every policy.
+        INVARIANT: nothing of another catalog lies there, unless that catalog's owner may change every policy.
         """
 
     def test(self) -> None:

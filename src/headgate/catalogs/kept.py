@@ -1,5 +1,8 @@
 """Catalogs whose schemas are kept in Headgate's own store: there is no other system to tell about them."""
 
+from collections.abc import Mapping
+
+from headgate.catalogs.folders import catalog_roots
 from headgate.catalogs.interface import Namespace
 
 
@@ -32,3 +35,13 @@ class Kept:
 
     def drop_schema(self, name: Namespace, *, cascade: bool) -> None:
         """The object row is all there is."""
+
+
+class KeptFilesets(Kept):
+    """Filesets, which lie where the catalog and its schemas say."""
+
+    def __init__(self, properties: Mapping[str, str]) -> None:
+        self._roots = catalog_roots(properties)
+
+    def kept_folders(self) -> tuple[str, ...]:
+        return self._roots

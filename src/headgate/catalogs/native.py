@@ -64,7 +64,7 @@ class Native(Kept):
         return (self._governed,)
 
     def kept_folders(self) -> tuple[str, ...]:
-        return (self.folder,)
+        return self.allowed
 
     def own_sources(self) -> tuple[str, ...]:
         return ()

@@ -13,7 +13,7 @@ from headgate.catalogs.databases.iceberg_catalog import NAME, check_jdbc, jdbc_c
 from headgate.catalogs.glue.catalog import BOTH, check_glue, glue_catalog
 from headgate.catalogs.hive.metastore import HIVE, ICEBERG
 from headgate.catalogs.interface import Catalog
-from headgate.catalogs.kept import Kept
+from headgate.catalogs.kept import Kept, KeptFilesets
 from headgate.catalogs.locations import checked_warehouse, more_places, segment
 from headgate.catalogs.native import Native
 from headgate.catalogs.openings import Openings
@@ -159,7 +159,7 @@ class Registry:
             self._glue(_ICEBERG, ICEBERG, BACKEND),
             self._glue("hive", HIVE, "metastore-type"),
             self._glue("glue", BOTH, "aws-region"),
-            Provider(CatalogType.FILESET, "fileset", "", kept),
+            Provider(CatalogType.FILESET, "fileset", "", lambda d: KeptFilesets(d.properties)),
             Provider(CatalogType.MESSAGING, "topic", "", kept),
             Provider(CatalogType.MODEL, "model", "", kept),
         )

@@ -30,7 +30,7 @@ class OperationFinding(msgspec.Struct, frozen=True):
     exists: bool
     holds: bool
     partly: Node | None = None
-    """The table that the caller sees only a part of, where the operation changes it."""
+    """The table that the caller sees only a part of, where the operation changes it; or what may hold one."""
     hidden: ObjectRef | None = None
     """What the caller may not know, if the finding is as if it were not there."""
 
@@ -77,9 +77,11 @@ class Widens(Forbidden):
     """A change that would show its actor more than they see now, or that decides whom policies of others are for."""
 
 
-def _in_part(finding: OperationFinding, table: Node) -> str:
-    named = clip(finding.authority.ref(table).full_name)
-    return f"table '{named}' cannot be changed by someone who sees only a part of it"
+def _in_part(finding: OperationFinding, partly: Node) -> str:
+    named = f"{partly.type} '{clip(finding.authority.ref(partly).full_name)}'"
+    if partly.type is ObjectType.TABLE:
+        return f"{named} cannot be changed by someone who sees only a part of it"
+    return f"{named} may hold tables of which you would see only a part, and cannot be changed by you"
 
 
 def may_know(authority: Authority, caller: Caller, node: Node) -> bool:

@@ -90,7 +90,7 @@ def test_the_folder_of_a_dropped_table_is_claimed_by_nobody(
 
 
 def test_nothing_dropped_above_the_table_opens_its_folder(api: Api, people: People, tmp_path: Path) -> None:
-    made = create(api).json()
+    made = create(api, location=f"file://{tmp_path}/forged/t").json()
     place = made["metadata"]["location"]
     for path in (f"{LAKE}/catalogs/cat/schemas/s?cascade=true", f"{LAKE}/catalogs/cat?force=true"):
         assert api("admin", "DELETE", path).json()["dropped"] is True

@@ -51,6 +51,13 @@ class DatabaseAddress(msgspec.Struct, frozen=True):
             return canonical(normal(self.database))
         return f"{server_of(f'postgresql://{self.host}:{self.port}')}/{self.database}"
 
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The file of a database that is one, and those that SQLite keeps beside it."""
+        if self.host:
+            return ()
+        return tuple(f"{normal(self.database)}{end}" for end in ("", *_BESIDE))
+
     def check(self, openings: Openings) -> None:
         """Refuse a host or a file that the operator has not opened."""
         if self.host:

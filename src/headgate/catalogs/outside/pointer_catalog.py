@@ -59,6 +59,8 @@ class PointerCatalog:
         properties: dict[str, str],
         openings: Openings,
         server: str,
+        *,
+        files: tuple[str, ...] = (),
     ) -> None:
         self.system = system
         self.server = server
@@ -72,6 +74,8 @@ class PointerCatalog:
         self.warehouse = checked_warehouse(chosen) if chosen else None
         self.allowed = (*([self.warehouse] if self.warehouse else []), *more_places(properties))
         """Where tables that are made here may lie."""
+        self._files = files
+        """Those that the other system is kept in, where that is not another server."""
 
     def test(self) -> None:
         self.system.test()
@@ -87,7 +91,7 @@ class PointerCatalog:
         return ()
 
     def kept_folders(self) -> tuple[str, ...]:
-        return self.allowed
+        return (*self.allowed, *self._files)
 
     # -- schemas ------------------------------------------------------------------------------------------------
 

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from headgate.decide.authority import Authority, Node
+from headgate.decide.authority import Authority, Caller, Node
 from headgate.decide.changes.widening import answers
+from headgate.decide.operations import Op
 from headgate.decide.policies.clauses import (
     Clause,
     TableRules,
@@ -24,10 +25,12 @@ from headgate.decide.policies.clauses import (
     tags_of,
 )
 from headgate.decide.policies.lens import may_bind
-from headgate.decide.policies.people import Person
-from headgate.decide.policies.rules import Parsed, Tags, with_tags
+from headgate.decide.policies.people import Person, person
+from headgate.decide.policies.rules import Parsed, Tags, readable, with_tags
+from headgate.decide.policies.scopes import policies_below
 from headgate.decide.policies.shape import Shape
 from headgate.decide.policies.standing import standing_of
+from headgate.decide.verdict import allowed
 from headgate.language.ast import FALSE, TRUE, Call, Expr, Literal, Name, facts, walk
 from headgate.language.fold import Request, fold
 from headgate.model.schema import BOOLEAN
@@ -121,6 +124,22 @@ def binds(policy: Parsed | None, who: Person, now: dt.datetime) -> bool:
         return True
     over = policy.policy.until is not None and policy.policy.until <= now
     return not over and may_bind(policy, who) and not policy.except_.has(who.user, who.groups, who.active)
+
+
+def may_come_to_bind(authority: Authority, caller: Caller, node: Node, now: dt.datetime) -> bool:
+    """Whether a policy above an object, on it or below it is for the caller, now or later, and not theirs to change.
+
+    INVARIANT: says nothing of the tables that are there, so it holds for those too that nobody has seen yet.
+    """
+    who = person(authority, caller)
+    above = dict(policies_on_the_way(authority, node))
+    for id in {*above, *policies_below(authority, node)}:
+        rule = authority.policies[id]
+        if not rule.enabled or allowed(authority, caller, Op.ALTER_POLICY, authority.objects[id]):
+            continue
+        if binds(readable(rule.document), who, now):
+            return True
+    return False
 
 
 def _answers(policy: Parsed, who: Person) -> tuple[object, ...]:

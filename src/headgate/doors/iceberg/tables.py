@@ -127,7 +127,8 @@ def register_table(call: DoorCall) -> Any:
     registered = call.steward.documents.register(
         call.permit, ObjectType.TABLE, body.name, body.metadata_location
     )
-    return result(registered)
+    permit = call.ask(Op.LOAD_TABLE, wire.namespace(call).child(ObjectType.TABLE, body.name))
+    return result(call.steward.loading.taken_over(permit, registered))
 
 
 @routes.on("GET", _TABLE, Op.LOAD_TABLE, table, query=("snapshots", "referenced-by"))

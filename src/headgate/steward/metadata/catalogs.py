@@ -1,20 +1,26 @@
 """Catalogs: declared, tested, enabled, altered and dropped."""
 
+import datetime as dt
 from collections.abc import Iterable
 from typing import Final
 
+import msgspec
+
 from headgate.catalogs.destinations import kept_secrets
 from headgate.catalogs.interface import Catalog
+from headgate.catalogs.locations import checked_warehouse, more_places
 from headgate.catalogs.registry import CatalogDefinition, Registry, new_folder
 from headgate.decide import Authority, Node, Op, visible
+from headgate.decide.changes.waiting import may_come_to_bind
 from headgate.decide.verdict import allowed
 from headgate.model.errors import AlreadyExists, Forbidden, IllegalArgument
 from headgate.model.objects import CatalogType, ObjectRef, ObjectType, checked_container_name, clip
+from headgate.model.places import overlap
 from headgate.model.properties import check_read
 from headgate.model.records import ObjectRecord
 from headgate.model.secrets import without_access, without_secrets
 from headgate.steward.acts import act
-from headgate.steward.findings import examine
+from headgate.steward.findings import Refused, examine
 from headgate.steward.kernel import Kernel
 from headgate.steward.metadata.containers import Containers
 from headgate.steward.metadata.outside import Outside
@@ -22,7 +28,7 @@ from headgate.steward.ownership import created
 from headgate.steward.permits import Permit
 from headgate.steward.reads.modes import check_mode, tells_more
 from headgate.steward.updates import Updates
-from headgate.store import Write, objects, places
+from headgate.store import Read, Write, objects, places
 from headgate.store.metadata import catalog_folders, sources
 from headgate.vending import StorageSettings
 from headgate.vending.providers import PROPERTY, check_providers
@@ -30,6 +36,7 @@ from headgate.vending.providers import PROPERTY, check_providers
 _MOST_OPEN: Final = 1_000
 _SERVER: Final = "server"
 _FOLDER: Final = "warehouse or one of the folders"
+NOTHING: Final[dict[str, str]] = {}
 
 
 def catalog_type(record: ObjectRecord) -> CatalogType:
@@ -72,7 +79,7 @@ class Catalogs(Containers):
             )
             # INVARIANT: they stay the catalog's when it is dropped, as what it kept there may outlive it.
             places.claim(tx, made.id, adapter.own_places())
-            self._claim(tx, permit, made.id, adapter)
+            self._claim(tx, permit, made.id, adapter, properties)
             return made
 
     @act(Op.TEST_CONNECTION)
@@ -89,7 +96,12 @@ class Catalogs(Containers):
         body, adapter = self._checked(permit, name, type, provider, properties)
         with self.kernel.store.read() as read:
             self._check_shared(permit, sources.holders(read, adapter.own_sources()), _SERVER)
-            self._check_shared(permit, catalog_folders.holders(read, _folders(adapter)), _FOLDER)
+            folders = _folders(adapter)
+            self._check_shared(permit, catalog_folders.holders(read, folders), _FOLDER)
+            self._check_kept(permit, read, folders, {}, properties)
+            # INVARIANT: whatever is tried writes nothing where it could not be declared.
+            for place in adapter.own_places():
+                places.check(read, 0, 0, place)
         if permit.authority.child(permit.node.id, ObjectType.CATALOG, name) is not None:
             raise AlreadyExists(f"catalog '{clip(name)}' already exists", about=ObjectType.CATALOG)
         return CatalogDefinition(body["folder"], type, body["provider"], properties, name)
@@ -112,16 +124,22 @@ class Catalogs(Containers):
             properties = updates.applied_to(before.properties)
             self._check_changed(before, updates, properties)
             renamed = updates.name not in (None, before.name)
-            more = properties is not None and (
-                tells_more(before.properties, properties) or self._asks_elsewhere(before, properties)
-            )
-            if renamed or (more and not self._changes_all_policies(permit)):
-                # A catalog that goes by another name is gone by its own, and one that asks another server for its tables has
-                # others under the names that policies are for: who sees a part of it does neither.
-                self.kernel.demand(self.kernel.authority(), permit.identity, Op.DROP_CATALOG, permit.ref)
+            more = False
             if properties is not None:
                 self.registry.check(_definition(before, properties))
-                self._claim(tx, permit, before.id, self._open(before, properties))
+                adapter = self._open(before, properties)
+                more = (
+                    tells_more(before.properties, properties)
+                    or self._asks_elsewhere(before, properties)
+                    or catalog_folders.lets_go(tx, before.id, _folders(adapter))
+                )
+            if renamed or (more and not self._changes_all_policies(permit)):
+                # A catalog that goes by another name is gone by its own, one that asks another server for its tables has
+                # others under the names that policies are for, and what lies in a folder that it lets go of is anybody's to
+                # register: who sees a part of it, or may come to, does none of it.
+                self._check_sees_all(permit, lasting=more)
+            if properties is not None:
+                self._claim(tx, permit, before.id, adapter, properties, before.properties)
                 self._check_storage(catalog_type(before), properties, before.properties)
             objects.alter(tx, before, name=updates.name, comment=updates.comment, properties=properties)
             return objects.present(tx, before.id)
@@ -187,10 +205,53 @@ class Catalogs(Containers):
         provider = self.registry.provider(catalog_type(record), record.body["provider"], record.properties)
         return provider.asks_elsewhere(record.properties, properties)
 
-    def _claim(self, tx: Write, permit: Permit, catalog: int, adapter: Catalog) -> None:
+    def _check_sees_all(self, permit: Permit, *, lasting: bool) -> None:
+        """Refuse callers who see only a part of what a catalog holds; of what is `lasting`, those too who may come to."""
+        authority = self.kernel.authority()
+        asked = self.kernel.demand(authority, permit.identity, Op.DROP_CATALOG, permit.ref)
+        if lasting and may_come_to_bind(authority, asked.caller, asked.node, dt.datetime.now(dt.UTC)):
+            found = self.kernel.finding(authority, permit.identity, Op.DROP_CATALOG, permit.ref)
+            raise Refused(msgspec.structs.replace(found, partly=asked.node))
+
+    def _claim(
+        self,
+        tx: Write,
+        permit: Permit,
+        catalog: int,
+        adapter: Catalog,
+        properties: dict[str, str],
+        before: dict[str, str] = NOTHING,
+    ) -> None:
         """Let a catalog have the servers and the folders that it takes its tables from."""
         self._check_shared(permit, sources.claim(tx, catalog, adapter.own_sources()), _SERVER)
-        self._check_shared(permit, catalog_folders.claim(tx, catalog, _folders(adapter)), _FOLDER)
+        folders = _folders(adapter)
+        new = catalog_folders.new(tx, catalog, folders)
+        self._check_shared(permit, catalog_folders.claim(tx, catalog, folders), _FOLDER)
+        self._check_kept(permit, tx, new, before, properties, catalog)
+
+    def _check_kept(
+        self,
+        permit: Permit,
+        read: Read,
+        folders: Iterable[str],
+        before: dict[str, str],
+        properties: dict[str, str],
+        catalog: int = 0,
+    ) -> None:
+        """Refuse folders in which objects of other catalogs lie already, and those that the server divides by itself."""
+        there = self.kernel.authority().objects
+        holders = (id for folder in folders for id in places.catalogs_near(read, folder))
+        self._check_shared(permit, sorted({id for id in holders if id != catalog and id in there}), _FOLDER)
+        known = more_places(before)
+        for place in more_places(properties):
+            own = self.registry.warehouse
+            if place in known or own is None:
+                continue
+            if overlap(places.canonical(place), places.canonical(checked_warehouse(own))):
+                raise IllegalArgument(
+                    f"property 'allowed-locations' names this server's own warehouse, or what lies around it: '{clip(place)}'",
+                    hint="tables are placed there without it: leave it out",
+                )
 
     def _check_shared(self, permit: Permit, holders: Iterable[int], what: str) -> None:
         """Refuse a source or a folder that these catalogs have, in the same words whichever they are.

@@ -15,6 +15,7 @@ from headgate.decide.operations import LOADS
 from headgate.decide.policies.clauses import known_tags, rules_of
 from headgate.decide.policies.people import person
 from headgate.decide.policies.rules import ready
+from headgate.decide.policies.scopes import on_of
 from headgate.decide.policies.standing import doubts
 from headgate.language.bind import resolve
 from headgate.language.errors import LanguageError
@@ -277,8 +278,11 @@ class Authoring:
         caller = supposed.caller(identity, table.metalake)
         known = allowed(supposed, caller, Op.LOAD_TABLE, table)
         where = f"table '{supposed.ref(table).full_name}'" if known else "a table below what it is on"
+        # INVARIANT: whether a policy fits a table tells its columns and their types: only those are told who may load the table,
+        # or may ask what others see. For everybody else it denies its readers, as on a table that comes later.
+        judged = known or allowed(supposed, caller, Op.ASK, supposed.objects[table.metalake])
         for clause in clauses:
-            problem = problem_of(clause) if clause.id == id else None
+            problem = problem_of(clause) if judged and clause.id == id else None
             if problem is not None and shape is not None:
                 lens = seen_by_author(authority, identity, table, shape) if known else None
                 if lens is None or not lens.whole:
@@ -508,22 +512,6 @@ class Authoring:
         on = on_of(authority, record.id)
         kept.silence(tx, record, None if on is None else authority.ref(on).full_name)
         objects.drop(tx, record.id)
-
-
-def on_of(authority: Authority, policy: int) -> Node | None:
-    """The object that a policy is on, or None if that is gone."""
-    places = authority.kept("places", lambda: _places(authority))
-    found = places.get(policy)
-    return None if found is None else authority.objects.get(found)
-
-
-def _places(authority: Authority) -> dict[int, int]:
-    return {
-        label.label: object
-        for object in authority.labels
-        for label in authority.labels[object]
-        if label.label in authority.policies and not label.field
-    }
 
 
 def ref_of(on: tuple[str, ...]) -> ObjectRef:

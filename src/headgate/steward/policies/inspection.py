@@ -21,6 +21,7 @@ from headgate.decide.changes.effects import (
 from headgate.decide.lint import LintFinding, Survey, lint
 from headgate.decide.policies.people import person
 from headgate.decide.policies.reasons import LensExplanation, LensSummary, explain_lens
+from headgate.decide.policies.scopes import on_of
 from headgate.decide.policies.shape import Shape
 from headgate.language.ast import TRUE
 from headgate.language.policies.export import dump
@@ -32,7 +33,7 @@ from headgate.steward.findings import Refused, as_known, examine
 from headgate.steward.kernel import Kernel
 from headgate.steward.metadata.shapes import Shapes, tables_below
 from headgate.steward.permits import Permit, nothing_here
-from headgate.steward.policies.authoring import Authoring, on_of
+from headgate.steward.policies.authoring import Authoring
 from headgate.steward.policies.edits import Edit, PolicyFiles
 from headgate.steward.reads.lenses import decide
 from headgate.store import keys

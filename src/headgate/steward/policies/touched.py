@@ -13,12 +13,12 @@ from headgate.decide.policies.clauses import policies_on_the_way, way_key
 from headgate.decide.policies.lens import may_bind
 from headgate.decide.policies.people import Person, person
 from headgate.decide.policies.rules import Parsed
+from headgate.decide.policies.scopes import on_of
 from headgate.decide.policies.standing import named_in_policies
 from headgate.model import changes as c
 from headgate.model.objects import ObjectType
 from headgate.model.principals import ActiveRoles, Identity, PrincipalKind
 from headgate.steward.metadata.shapes import tables_below
-from headgate.steward.policies.authoring import on_of
 
 _CONTAINERS: Final = (ObjectType.CATALOG, ObjectType.SCHEMA)
 _HOLDS_POLICIES: Final = (*_CONTAINERS, ObjectType.TABLE)

@@ -1,6 +1,6 @@
 """What a description of a table tells to someone who sees it through a lens: nothing of what is hidden."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 import msgspec
@@ -25,6 +25,7 @@ def table(shaped: ShapedLens, whole: t.LoadedTable) -> t.LoadedTable:
     if lens.whole:
         return whole
     gone = hidden_from(shaped)
+    paths = frozenset(map(shaped.shape.path, shaped.shape.schema.by_id))
     blind = hides(frozenset(shaped.shape.path(id) for id in lens.blind))
     definition = whole.definition
     kept = (_column(column, gone) for column in definition.columns)
@@ -33,13 +34,19 @@ def table(shaped: ShapedLens, whole: t.LoadedTable) -> t.LoadedTable:
     spread = [path for e in definition.distribution.func_args for path in _named(e)]
     outline = Outline(lens.shown(shaped.shape.schema), shaped.within(lens.blind))
     own = {key: value for key, value in definition.properties.items() if key in _OF_THE_FORMAT}
+
+    def is_shown(named: Iterable[Path], unseen: Callable[[Path], bool]) -> bool:
+        # INVARIANT: other systems name columns in other letters, or as they were called: only what is a name of now, to the
+        # letter, is known not to be a hidden column.
+        return all(path in paths and not unseen(path) for path in named)
+
     shown = msgspec.structs.replace(
         definition,
         columns=tuple(column for column in kept if column is not None),
-        partitioning=() if any(map(blind, layout)) else definition.partitioning,
-        sort_orders=() if any(map(blind, order)) else definition.sort_orders,
-        distribution=t.Distribution() if any(map(blind, spread)) else definition.distribution,
-        indexes=tuple(i for i in definition.indexes if not any(map(gone, i.field_names))),
+        partitioning=definition.partitioning if is_shown(layout, blind) else (),
+        sort_orders=definition.sort_orders if is_shown(order, blind) else (),
+        distribution=definition.distribution if is_shown(spread, blind) else t.Distribution(),
+        indexes=tuple(i for i in definition.indexes if is_shown(i.field_names, gone)),
         properties={**governed_properties(definition.properties, outline), **own},
     )
     fields = {name: id for name, id in whole.fields.items() if id not in lens.hidden}

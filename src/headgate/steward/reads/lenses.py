@@ -7,6 +7,7 @@ import msgspec
 
 from headgate.catalogs.interface import Document
 from headgate.decide import Authority, Caller, Node
+from headgate.decide.changes.waiting import may_come_to_bind
 from headgate.decide.policies.clauses import any_on_the_way, policies_on_the_way
 from headgate.decide.policies.lens import WHOLE, Denial, Lens, LensVerdict, lens, may_bind
 from headgate.decide.policies.people import person
@@ -14,12 +15,12 @@ from headgate.decide.policies.shape import Shape
 from headgate.language.ast import TRUE
 from headgate.language.errors import LoweringError
 from headgate.language.lower.iceberg import lower
-from headgate.model.errors import Forbidden
+from headgate.model.errors import Forbidden, HeadgateError
 from headgate.model.objects import ObjectType, clip
 from headgate.model.schema import Schema
 from headgate.planning import Veil
 from headgate.steward.kernel import Kernel
-from headgate.steward.metadata.shapes import Shapes, tables_below
+from headgate.steward.metadata.shapes import Shapes, catalog_of, tables_below
 from headgate.steward.permits import Permit
 
 _UNKNOWN: Shape = Shape.of(Schema(()))
@@ -56,7 +57,8 @@ class Lenses:
     def partly(self, authority: Authority, caller: Caller, node: Node) -> Node | None:
         """A table, this one or one below, that the caller sees only a part of or not at all; None if there is none.
 
-        Writes nothing: it is also asked inside changes.
+        What another system holds may have tables that nobody has loaded here yet: they count as seen in part as soon as a
+        policy may come to bind the caller there. Writes nothing: it is also asked inside changes.
         """
         now = dt.datetime.now(dt.UTC)
         for table in tables_below(authority, node):
@@ -65,7 +67,24 @@ class Lenses:
             verdict = decide(authority, caller, table, self.shapes.of(authority, table), now)
             if verdict.lens is None or not verdict.lens.whole:
                 return table
-        return None
+        kept_outside = (each for each in self._holding(authority, node) if self._outside(authority, each))
+        return next((each for each in kept_outside if may_come_to_bind(authority, caller, each, now)), None)
+
+    def _holding(self, authority: Authority, node: Node) -> list[Node]:
+        """What holds the tables of an object that may come to have more of them."""
+        match node.type:
+            case ObjectType.METALAKE:
+                return list(authority.children_of(node.id, ObjectType.CATALOG))
+            case ObjectType.CATALOG | ObjectType.SCHEMA:
+                return [node]
+        return []
+
+    def _outside(self, authority: Authority, node: Node) -> bool:
+        """Whether another system keeps the tables of a catalog or schema. What cannot be told counts as kept there."""
+        try:
+            return self.shapes.catalogs.opened(catalog_of(authority, node)).outside
+        except HeadgateError:
+            return True
 
     def _shaped(self, permit: Permit, shape: Shape | None) -> ShapedLens:
         verdict = decide(permit.authority, permit.caller, permit.node, shape, dt.datetime.now(dt.UTC))

@@ -22,14 +22,23 @@ def holders(read: Read, folders: Iterable[str], catalog: int = 0) -> list[int]:
     )
 
 
+def lets_go(read: Read, catalog: int, wanted: Iterable[str]) -> bool:
+    """Whether a catalog has a folder that is none of these."""
+    return not _of(read, catalog) <= set(wanted)
+
+
+def new(read: Read, catalog: int, wanted: Iterable[str]) -> list[str]:
+    """Those of the folders that a catalog does not have yet."""
+    return sorted(set(wanted) - _of(read, catalog))
+
+
 def claim(tx: Write, catalog: int, wanted: Iterable[str]) -> list[int]:
     """Let a catalog have these folders and no others; the catalogs that have one around or in those which are new to it.
 
     Whether the caller may share them is for the caller's transaction to decide.
     """
-    before = set(tx.execute(select(_f.folder).where(_f.catalog == catalog)).scalars())
     folders = set(wanted)
-    more = sorted(folders - before)
+    more = new(tx, catalog, folders)
     others = holders(tx, more, catalog)
     tx.execute(delete(t.catalog_folders).where(_f.catalog == catalog, _f.folder.not_in(folders)))
     if more:
@@ -47,6 +56,10 @@ def is_anothers(read: Read, catalog: int, place: str) -> bool:
     found = _near(read, place)
     mine = any(row.catalog == catalog and within(place, row.folder) for row in found)
     return not mine and any(row.catalog != catalog for row in found)
+
+
+def _of(read: Read, catalog: int) -> set[str]:
+    return set(read.execute(select(_f.folder).where(_f.catalog == catalog)).scalars())
 
 
 def _near(read: Read, place: str) -> list[Any]:

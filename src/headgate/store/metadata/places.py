@@ -121,6 +121,12 @@ def check_file(tx: Read, object: int, file: str) -> None:
         raise taken(file)
 
 
+def catalogs_near(read: Read, folder: str) -> set[int]:
+    """The catalogs of objects, and those of governed copies, of which something lies in a folder or around it."""
+    query = select(_p.catalog, _p.place).where(or_(*catalog_folders.around(_p.place, folder)))
+    return {row.catalog for row in read.execute(query) if overlap(row.place, folder)}
+
+
 def around(read: Read, file: str) -> list[PlaceRecord]:
     """The places that a file lies in, or would lie in."""
     query = select(t.places).where(_p.place.in_(above(canonical(file)))).order_by(_p.id)
@@ -220,7 +226,7 @@ def _check(tx: Write, object: int, catalog: int, place: str, source: str) -> Pla
 
 
 def _check_folder(read: Read, catalog: int, place: str) -> None:
-    """Refuse what lies where another catalog's tables do, those too that nobody has loaded here yet."""
+    """Refuse what lies where things of another catalog do, those too that nobody has loaded here yet."""
     if catalog_folders.is_anothers(read, catalog, place):
         raise taken(place)
 

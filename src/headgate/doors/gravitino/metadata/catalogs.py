@@ -123,7 +123,7 @@ def test_catalog_connection(call: DoorCall) -> Any:
 
 def _tested(error: HeadgateError) -> Answer:
     answer = errors.error(error)
-    return Answer(answer.body, 200 if answer.body["code"] in _ANSWERED_WITH_200 else 500)
+    return Answer(answer.body, 200 if answer.body["code"] in _ANSWERED_WITH_200 else answer.status)
 
 
 @routes.on("GET", "/{catalog}", Op.LOAD_CATALOG, wire.catalog)

@@ -29,18 +29,25 @@ def upgrade() -> None:
     objects = known.tables["objects"]
     for row in connection.execute(sa.select(objects).where(objects.c.type == "catalog")).all():
         body = msgspec.json.decode(row.body)
-        if body.get("provider") == "lakehouse-iceberg":
-            for folder in _folders(str(body.get("folder")), msgspec.json.decode(row.properties)):
-                connection.execute(sa.insert(made).values(catalog=row.id, folder=folder))
+        for folder in _folders(body, msgspec.json.decode(row.properties)):
+            connection.execute(sa.insert(made).values(catalog=row.id, folder=folder))
 
 
-def _folders(own: str, properties: dict[str, str]) -> set[str]:
-    """What was declared: of a catalog behind a REST server where its tables may lie, of others their own folder."""
-    if properties.get("catalog-backend", "").lower() == "rest":
+def _folders(body: dict[str, str], properties: dict[str, str]) -> set[str]:
+    """What was declared: where tables may lie, and a catalog's own folder; of filesets, the folders that hold them."""
+    if body.get("provider") == "lakehouse-iceberg":
         named = [folder.strip() for folder in properties.get("allowed-locations", "").split(",")]
-    else:
         # In the server's own warehouse nothing else may lie as it is.
-        named = [f"{properties['warehouse'].rstrip('/')}/{own}"] if properties.get("warehouse") else []
+        if properties.get("catalog-backend", "").lower() != "rest" and properties.get("warehouse"):
+            named.append(f"{properties['warehouse'].rstrip('/')}/{body.get('folder')}")
+    elif body.get("type") == "fileset":
+        declared = [
+            value for key, value in properties.items() if key == "location" or key.startswith("location-")
+        ]
+        fixed = [place.split("{{")[0].rpartition("/")[0] if "{{" in place else place for place in declared]
+        named = [place for place in fixed if place.startswith(("/", "file:", "s3:", "s3a:", "s3n:"))]
+    else:
+        named = []
     found = set()
     for folder in filter(None, named):
         try:
