@@ -103,7 +103,7 @@ def differences(world: World, folder: Path, spark: Any, plans: int = 24) -> Iter
     with twins(world, folder) as pair:
         assert len({len(twin.snapshots()) for twin in pair}) == 1
         asking = [Asking(twin, spark) for twin in pair]
-        requests = Requests(world.seed, len(pair[0].snapshots()))
+        requests = Requests(world.seed, len(pair[0].snapshots()), nests=world.nests)
         early, late = requests.plans(plans), requests.plans(plans)
         for one in asking:
             for other in Requests.others():

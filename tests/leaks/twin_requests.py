@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from tests.doors.settled import LAKE
-from tests.leaks.twins import DROPPED, EDGE, SECRETS
+from tests.leaks.twins import DROPPED, EDGE, NESTED, SECRETS
 from tests.worker.stand import ICE
 
 TABLE: Final = f"{ICE}/t"
@@ -20,6 +20,8 @@ NAMES: Final = (
     "SALARY",
     "Ssn",
 )
+INNER_NAMES: Final = ("home", "home.zip", *(f"home.{n}" for n, _ in NESTED))
+"""Asked for where there is a struct: every name that is not there makes a filter less likely to be planned."""
 LITERALS: Final[tuple[Any, ...]] = (
     0, 1, 3, 7, 500, EDGE - 1, EDGE, 999_999, 10**8, "EU", "US", "ZA", "QQ", "red", "black", "a", "gh", "7", "9", 1.5, None, True
 )  # fmt: skip
@@ -28,8 +30,10 @@ LIKELY: Final = {"id": (1, 4, 9), "region": ("EU", "US", "QQ", "ZZ"), "salary": 
 
 
 class Requests:
-    def __init__(self, seed: int, snapshots: int) -> None:
+    def __init__(self, seed: int, snapshots: int, *, nests: bool) -> None:
         self.rng = random.Random(f"requests-{seed}")
+        self.names = (*NAMES, *INNER_NAMES) if nests else NAMES
+        self.ids = (1, 3, 4, 5, 7, *((8, 9, 10) if nests else ()), 99)
         self.snapshots = snapshots
 
     def plans(self, count: int) -> list[dict[str, Any]]:
@@ -42,10 +46,12 @@ class Requests:
         if rng.random() < 0.85:
             body["filter"] = self._filter(2)
         if rng.random() < 0.2:
-            body["select"] = rng.sample(NAMES[:5], 2) + ([rng.choice(NAMES)] if rng.random() < 0.3 else [])
+            body["select"] = rng.sample(NAMES[:5], 2) + (
+                [rng.choice(self.names)] if rng.random() < 0.3 else []
+            )
         if rng.random() < 0.4:
             body["stats-fields"] = rng.sample(NAMES[:5], 2) + (
-                [rng.choice(NAMES)] if rng.random() < 0.2 else []
+                [rng.choice(self.names)] if rng.random() < 0.2 else []
             )
         if rng.random() < 0.2:
             body["min-rows-requested"] = rng.choice([1, 4, 100])
@@ -79,7 +85,7 @@ class Requests:
             term: Any = name
         else:
             term, literals = (
-                rng.choice([*NAMES, *({"type": "reference", "id": id} for id in (1, 3, 4, 5, 7, 99))]),
+                rng.choice([*self.names, *({"type": "reference", "id": id} for id in self.ids)]),
                 LITERALS,
             )
         kind = rng.random()
@@ -117,7 +123,7 @@ class Requests:
             "/api/headgate/lenses/mine?metalake=lake&table=cat.s.t",
         ):
             yield "GET", path, None
-        for name in NAMES:
+        for name in (*NAMES, *INNER_NAMES):
             yield "GET", f"{LAKE}/objects/column/cat.s.t.{name}/tags", None
         yield "POST", f"{TABLE}/tasks", {"plan-task": "guess"}
         yield "POST", f"{TABLE}/plan", {"filter": {"type": "nonsense"}}

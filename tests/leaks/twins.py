@@ -4,14 +4,27 @@ import random
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 from pyiceberg.catalog.noop import NoopCatalog
 from pyiceberg.expressions import EqualTo
-from pyiceberg.table import Table
+from pyiceberg.manifest import (
+    DataFile,
+    DataFileContent,
+    FileFormat,
+    ManifestContent,
+    ManifestEntry,
+    ManifestEntryStatus,
+    ManifestFile,
+    ManifestWriterV2,
+)
+from pyiceberg.table import FileScanTask, Table, Transaction
+from pyiceberg.table.snapshots import Operation
+from pyiceberg.table.update.snapshot import _FastAppendFiles
 from sqlalchemy import insert
 
 from headgate.catalogs.iceberg.describing.descriptions import parsed
@@ -27,11 +40,14 @@ from tests.worker.stand import ICE, Stand
 Row = dict[str, Any]
 Json = Any
 
-ID, REGION, SALARY, MAIL, SECRET, NOTE, OLD = range(1, 8)
+ID, REGION, SALARY, MAIL, SECRET, NOTE, OLD, HOME, ZIP, INNER = range(1, 11)
 SECRETS: Final = (("ssn", "string"), ("diagnosis", "long"))
 """The hidden column, one for each twin."""
 DROPPED: Final = (("iban", "string"), ("birthday", "long"))
 """A column that was dropped, one for each twin."""
+NESTED: Final = (("street", "string"), ("floor", "long"))
+"""The hidden field of a struct, one for each twin."""
+BRANCH: Final = "audit"
 EDGE: Final = 1_000
 """Salaries from here on are hidden where the row filter goes by salary."""
 
@@ -53,6 +69,10 @@ class World:
     """Whether a column was dropped."""
     lazy: str
     steps: tuple[str, ...]
+    nests: bool = False
+    """Whether there is a struct with a hidden field."""
+    branches: bool = False
+    """Whether rows are written to a branch of their own, too."""
 
     @property
     def blind_layout(self) -> bool:
@@ -81,7 +101,11 @@ def random_world(seed: int) -> World:
     if not world.blind_layout:
         steps.append("delete")
     rng.shuffle(steps)
-    return World(**{**vars(world), "steps": ("append", *steps)})
+    more = random.Random(f"more-{seed}")
+    nests, branches = more.random() < 0.5, more.random() < 0.5
+    if more.random() < 0.5:
+        steps.append("delete in place")
+    return replace(world, steps=("append", *steps), nests=nests, branches=branches)
 
 
 class Twin:
@@ -96,6 +120,7 @@ class Twin:
         self.shown = random.Random(f"shown-{world.seed}")
         self.secret, self.secret_type = SECRETS[number if world.hides else 0]
         self.old, self.old_type = DROPPED[number]
+        self.inner, self.inner_type = NESTED[number]
         self.next = 0
         self.deletable: list[int] = []
 
@@ -108,11 +133,19 @@ class Twin:
         done(self.api("admin", "PUT", f"{LAKE}/catalogs/cat", {"updates": [lazy]}))
         self._create()
         for number, step in enumerate(self.world.steps):
-            {"append": self._append, "hidden": self._append_hidden, "delete": self._delete}[step]()
+            change = {
+                "append": self._append,
+                "hidden": self._append_hidden,
+                "delete": self._delete,
+                "delete in place": self._delete_in_place,
+            }[step]
+            change()
             if number == 1 and self.world.drops:
                 drop = {"@type": "deleteColumn", "fieldName": [self.old], "ifExists": False}
                 tables = f"{LAKE}/catalogs/cat/schemas/s/tables/t"
                 done(self.api("admin", "PUT", tables, {"updates": [drop]}))
+        if self.world.branches:
+            self._branch()
         self._around()
         self.stand.policies(*self._policies())
 
@@ -123,7 +156,10 @@ class Twin:
         ]  # fmt: skip
         if self.world.drops:
             columns.append((OLD, self.old, self.old_type))
-        fields = [{"id": id, "name": name, "type": type, "required": False} for id, name, type in columns]
+        fields: list[Json] = [_field(id, name, type) for id, name, type in columns]
+        if self.world.nests:
+            inner = [_field(ZIP, "zip", "string"), _field(INNER, self.inner, self.inner_type)]
+            fields.append(_field(HOME, "home", {"type": "struct", "fields": inner}))
         ids = {"region": REGION, "secret": SECRET, "mail": MAIL}
         spec = [
             {
@@ -154,17 +190,26 @@ class Twin:
     def _name(self, column: str) -> str:
         return self.secret if column == "secret" else column
 
-    def _append(self) -> None:
+    def _append(self, branch: str | None = None) -> None:
         """Rows that are shown, alike in both twins, and among them any number of others."""
         visible = [self._visible() for _ in range(self.shown.randint(3, 6))]
-        self.deletable += [row["id"] for row in visible]
+        if branch is None:
+            self.deletable += [row["id"] for row in visible]
         hidden = (
             [self._hidden() for _ in range(self.own.choice([0, 1, 3]))] if self.world.filters != "all" else []
         )
         rows = list(visible)
         for row in hidden:
             rows.insert(self.own.randint(0, len(rows)), row)
-        self._write(lambda transaction, schema: transaction.append(self._arrow(rows, schema)))
+        to = {} if branch is None else {"branch": branch}
+        self._write(lambda transaction, schema: transaction.append(self._arrow(rows, schema), **to))
+
+    def _branch(self) -> None:
+        """Rows that are in a branch only, which begins where the table is now."""
+        current = self.stand._at("t")[2].metadata["current-snapshot-id"]
+        begin = {"action": "set-snapshot-ref", "ref-name": BRANCH, "type": "branch", "snapshot-id": current}
+        self.stand.commit("t", begin)
+        self._append(BRANCH)
 
     def _append_hidden(self) -> None:
         rows = [self._hidden() for _ in range(self.own.randint(1, 4))]
@@ -174,6 +219,25 @@ class Twin:
         """One row that was shown goes; its file is written anew without it."""
         id = self.deletable.pop(self.shown.randrange(len(self.deletable)))
         self._write(lambda transaction, schema: transaction.delete(EqualTo("id", id)))
+
+    def _delete_in_place(self) -> None:
+        """One row that was shown goes by a delete file, and any number of hidden ones of the same data file with it."""
+        id = self.deletable.pop(self.shown.randrange(len(self.deletable)))
+
+        def change(transaction: Transaction, _: pa.Schema) -> None:
+            for task in transaction._table.scan().plan_files():
+                rows = (
+                    pq.ParquetFile(task.file.file_path.removeprefix("file://"))
+                    .read(["id", "mail"])
+                    .to_pylist()
+                )
+                gone = {n for n, row in enumerate(rows) if row["id"] == id and not _is_hidden(row)}
+                if gone:
+                    gone |= {n for n, row in enumerate(rows) if _is_hidden(row) and self.own.random() < 0.5}
+                    return _delete_positions(transaction, task, sorted(gone))
+            raise AssertionError(f"row {id} is in no file")
+
+        self._write(change)
 
     def _visible(self) -> Row:
         rng = self.shown
@@ -188,6 +252,8 @@ class Twin:
             "mail": head + tail,
             "note": rng.choice(["red", "green", None]),
         }
+        if self.world.nests:
+            row["home"] = rng.choice([None, {"zip": rng.choice("123"), self.inner: self._inner()}])
         if not self.world.hides:
             return {**row, self.secret: rng.choice(["x", "y"])}
         return {**row, self.secret: self._secret(shown=True)}
@@ -204,7 +270,12 @@ class Twin:
             "mail": "".join(rng.choices("mnopqr", k=8)),
             "note": rng.choice(["black", None, "aaa"]),
             self.secret: self._secret(shown=False),
+            **({"home": {"zip": rng.choice("79"), self.inner: self._inner()}} if self.world.nests else {}),
         }
+
+    def _inner(self) -> Any:
+        value = self.own.randrange(10**6)
+        return value if self.inner_type == "long" else str(value)
 
     def _secret(self, *, shown: bool) -> Any:
         """A value of the hidden column; where the row filter goes by it, 7 is what is shown."""
@@ -251,6 +322,8 @@ class Twin:
             yield f"policy: rows\n{start}rows: {rows[self.world.filters]}\n"
         if self.world.hides:
             yield f"policy: hide\n{start}hide: [{self.secret}]\n"
+        if self.world.nests:
+            yield f"policy: inner\n{start}hide: [home.{self.inner}]\n"
         if self.world.mask is not None:
             yield f"policy: mask\n{start}mask: {{mail: '{self.world.mask}'}}\n"
 
@@ -259,6 +332,64 @@ class Twin:
     def snapshots(self) -> list[int]:
         found = self.stand._at("t")[2].metadata.get("snapshots") or []
         return [snapshot["snapshot-id"] for snapshot in sorted(found, key=lambda s: s["sequence-number"])]
+
+
+def _field(id: int, name: str, type: Json) -> Json:
+    return {"id": id, "name": name, "type": type, "required": False}
+
+
+def _is_hidden(row: Row) -> bool:
+    """Hidden rows have mails of letters of their own."""
+    return str(row["mail"])[0] in "mnopqr"
+
+
+class _DeleteManifestWriter(ManifestWriterV2):
+    def content(self) -> ManifestContent:
+        return ManifestContent.DELETES
+
+    @property
+    def _meta(self) -> dict[str, str]:
+        return {**super()._meta, "content": "deletes"}
+
+
+class _AddDeletes(_FastAppendFiles):
+    """pyiceberg reads delete files and writes none: its own commit, with a manifest of deletes."""
+
+    def _manifests(self) -> list[ManifestFile]:
+        spec = self.spec(self._added_data_files[0].spec_id)
+        out = self.new_manifest_output()
+        with _DeleteManifestWriter(spec, self.schema(), out, self._snapshot_id, self._compression) as writer:
+            for file in self._added_data_files:
+                writer.add(
+                    ManifestEntry.from_args(
+                        status=ManifestEntryStatus.ADDED, snapshot_id=self._snapshot_id, data_file=file
+                    )
+                )
+        return [writer.to_manifest_file(), *self._existing_manifests()]
+
+
+def _delete_positions(transaction: Transaction, task: FileScanTask, positions: Sequence[int]) -> None:
+    path = f"{task.file.file_path.removesuffix('.parquet')}-deletes.parquet"
+    schema = pa.schema(
+        [
+            pa.field("file_path", pa.string(), False, {"PARQUET:field_id": "2147483546"}),
+            pa.field("pos", pa.int64(), False, {"PARQUET:field_id": "2147483545"}),
+        ]
+    )
+    local = Path(path.removeprefix("file://"))
+    pq.write_table(pa.table([[task.file.file_path] * len(positions), list(positions)], schema=schema), local)
+    file = DataFile.from_args(
+        content=DataFileContent.POSITION_DELETES,
+        file_path=path,
+        file_format=FileFormat.PARQUET,
+        partition=task.file.partition,
+        record_count=len(positions),
+        file_size_in_bytes=local.stat().st_size,
+    )
+    file.spec_id = task.file.spec_id
+    adding = _AddDeletes(Operation.DELETE, transaction, transaction._table.io)
+    adding.append_data_file(file)
+    adding.commit()
 
 
 @contextmanager
