@@ -20,6 +20,7 @@ from headgate import planning
 from headgate.catalogs.openings import Openings
 from headgate.steward import Steward
 from headgate.steward.reads.planning import answering
+from headgate.steward.reads.planning.evaluations import Evaluations
 from tests.conftest import Api
 from tests.doors.governed import applied
 from tests.doors.iceberg.conftest import failed
@@ -283,7 +284,7 @@ def test_a_plan_that_comes_in_parts_or_later_has_a_signer_too(
     assert [sign(at, file).status_code for file in whole] == [200] * 30
     monkeypatch.undo()
     monkeypatch.setattr(steward.scans, "patience", 0)
-    monkeypatch.setattr(steward.answering, "evaluations", answering.Evaluations())
+    monkeypatch.setattr(steward.answering, "evaluations", Evaluations())
     later = api("ann", "POST", f"{TABLES}/t/plan", SOME, headers=EITHER).json()
     poll = f"{TABLES}/t/plan/{later['plan-id']}"
     while later["status"] == "submitted":
@@ -297,9 +298,15 @@ def test_a_plan_is_made_again_once_for_all_its_files_and_again_when_anything_cha
     api: Api, sign: Sign, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plan = planned(api)
-    at, made = signer(plan), []
-    real = planning.plan_from_token
-    monkeypatch.setattr(planning, "plan_from_token", lambda *a, **k: made.append(a) or real(*a, **k))
+    at = signer(plan)
+    made: list[Any] = []
+    real: Callable[..., Any] = planning.plan_from_token
+
+    def counted(*args: Any, **more: Any) -> Any:
+        made.append(args)
+        return real(*args, **more)
+
+    monkeypatch.setattr(planning, "plan_from_token", counted)
     for file in files(plan):
         assert sign(at, file).status_code == 200
     assert len(made) == 1
