@@ -174,6 +174,40 @@ def test_a_key_that_was_given_for_a_plan_reads_no_other_files_whatever_its_holde
     assert found(outcome) == {("unplanned", "ann", "c.s.t", path, 1) for path in FILES[1:]}
 
 
+def signed_under(plan: str, files: list[str], key: str, minutes: float = 0.4) -> dict[str, Any]:
+    return event(
+        "ann", minutes, "read_table", folders=[], signed="GET", signer=plan, places=files, keys=[key], files=1
+    )
+
+
+def test_a_request_signed_under_a_plan_reads_a_file_of_that_plan_whatever_its_caller_loaded(
+    spark: Any, tmp_path: Path
+) -> None:
+    key, other = (StorageCredential(FOLDER, {"s3.access-key-id": name}).print for name in ("ASIA1", "ASIA2"))
+    plan = event("ann", 0.1, "read_table", files=2, planned=PLANNED, signer="p1")
+    large = event("ann", 0.2, "read_table", files=200, signer="p2")
+    access = event("ann", 0.3, "read_table", folders=[], step="access", scope="plan", signs=True, signer="p1")
+    events = [
+        event("ann", 0),
+        plan,
+        large,
+        access,
+        signed_under("p1", FILES[:1], key),
+        # The server signs no such request; if it did, reads would not be covered by that.
+        signed_under("p1", FILES[2:], key),
+        signed_under("p2", FILES[2:], other),
+    ]
+    known = gather(events, (), TERMS)
+    assert known.plans == {key: (FILES[0],), other: (FILES[2],)}
+    assert [planned.files for planned in known.planned] == [2, 200]
+    reads = (("ASIA1", FILES[0]), ("ASIA1", FILES[1]), ("ASIA1", FILES[2]), ("ASIA2", FILES[2]))
+    lines = [minio_line(at(n), by, path.removeprefix("s3://lake/")) for n, (by, path) in enumerate(reads, 1)]
+    # The other key signed for the last of them.
+    assert found(compared(spark, tmp_path, lines, known)) == {
+        ("unplanned", "ann", "c.s.t", path, 1) for path in FILES[1:]
+    }
+
+
 def test_broken_lines_are_counted_and_the_rest_is_judged(spark: Any, tmp_path: Path) -> None:
     good = s3_line(at(3), "mute", "c/s/t/data/a%2Bb+c%3D1.parquet", agent='odd " 403 "agent')
     broken = [

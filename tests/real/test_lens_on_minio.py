@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import quote
 
 import pyarrow as pa
 import pytest
@@ -138,3 +139,32 @@ def test_the_lens_s_credential_reads_its_own_files_and_nothing_else(
         assert refused(lambda key=key: s3.delete_object(Bucket=bucket, Key=key))
     if user == "ann":
         assert all("/_headgate/" in key for key in readable), "of masked columns no original is given"
+
+
+@pytest.mark.parametrize("user", ["ann", "bob"])
+def test_the_signer_of_a_lens_s_plan_signs_its_files_and_nothing_else(
+    lake: IcebergLake, minio: Minio, user: str
+) -> None:
+    token, tables = token_of(lake, user), "/iceberg/v1/lake.cat/namespaces/s/tables/people"
+    asked = {"X-Iceberg-Access-Delegation": "remote-signing"}
+    plan = lake.server.ask(token, "POST", f"{tables}/plan", {}, headers=asked).json()
+    assert plan["status"] == "completed", plan
+    [credential] = plan["storage-credentials"]
+    files = {task["data-file"]["file-path"] for task in plan["file-scan-tasks"]}
+    bucket = next(iter(files)).removeprefix("s3://").partition("/")[0]
+    every = {found["Key"] for found in minio.client().list_objects_v2(Bucket=bucket)["Contents"]}
+    signer = f"/iceberg/{credential['config']['s3.signer.endpoint']}"
+
+    def signed(at: str) -> set[str]:
+        found = set()
+        for key in every:
+            uri = f"{minio.url}/{bucket}/{quote(key)}"
+            request = {"method": "GET", "region": minio.region, "uri": uri, "headers": {}}
+            answer = lake.server.ask(token, "POST", at, request)
+            assert answer.status_code in (200, 403), answer.text
+            if answer.status_code == 200:
+                found.add(f"s3://{bucket}/{key}")
+        return found
+
+    assert signed(signer) == files
+    assert signed(f"{tables}/sign") > files, "the table's own signer signs governed metadata, too"

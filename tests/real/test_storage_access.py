@@ -103,15 +103,20 @@ def test_the_credentials_of_a_plan_reach_the_planned_files_and_no_others(
     assert loaded.scan("region = 'EU'").to_arrow().num_rows == 1
 
 
-def test_a_plan_of_more_files_than_fit_a_session_policy_comes_with_the_tables_folder(
-    lake: IcebergLake, minio: Minio
-) -> None:
-    regions = [f"region-{number}" for number in range(60)]
-    rows = pa.table({"id": pa.array(range(60), pa.int64()), "region": regions})
-    table = client(lake).create_table("s.by_folder", rows.schema)
+def of_regions(lake: IcebergLake, name: str, count: int) -> None:
+    """A table with a file for each region."""
+    regions = [f"region-{number:02}" for number in range(count)]
+    rows = pa.table({"id": pa.array(range(count), pa.int64()), "region": regions})
+    table = client(lake).create_table(f"s.{name}", rows.schema)
     with table.update_spec() as update:
         update.add_identity("region")
     table.append(rows)
+
+
+def test_a_plan_of_more_files_than_fit_a_session_policy_comes_with_the_tables_folder(
+    lake: IcebergLake, minio: Minio
+) -> None:
+    of_regions(lake, "by_folder", 60)
     files, config, audited = planned(lake, "by_folder", {})
     assert (len(files), audited["scope"]) == (60, "table")
     assert "writes" not in audited, "a plan is for reading"
@@ -186,3 +191,51 @@ def test_spark_works_with_credentials_with_plans_and_with_signatures(
     assert found["signed"] == found["expired"] == left
     assert str(found["bare"]).startswith("refused"), "without being given anything it reads nothing"
     assert {"GET", "PUT", "POST"} <= signed_methods(lake, "g"), "files are deleted in bulk"
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_spark_reads_through_the_signer_of_a_plan_and_reaches_no_other_file_with_it(
+    lake: IcebergLake, minio: Minio, tmp_path: Path
+) -> None:
+    of_regions(lake, "wide", 30)
+    last = client(lake).load_table("s.wide").scan("region = 'region-29'").plan_files()
+    [outside] = [task.file.file_path for task in last]
+    program = str(Path(__file__).with_name("plan_signing_spark.py"))
+    ran = subprocess.run(
+        [sys.executable, program, lake.uri, lake.warehouse, lake.token, outside],
+        capture_output=True,
+        text=True,
+        timeout=900,
+        env=keyless(),
+        cwd=tmp_path,
+        check=False,
+    )
+    assert ran.returncode == 0, "\n".join(line for line in ran.stderr.splitlines() if "\tat " not in line)[
+        -5000:
+    ]
+    found = json.loads(ran.stdout.partition("FOUND ")[2])
+    query = "/api/headgate/audit?metalake=lake&object=cat.s.wide&limit=1000"
+    events = [event["details"] for event in lake.server.must(lake.token, "GET", query)["events"]]
+    signed = [event for event in events if "signed" in event and "signer" in event]
+    assert len({place for event in signed for place in event["places"]}) == 25, "each through a plan's signer"
+    for way in ("either", "signing"):
+        told = found[way]
+        assert (told["rows"], told["files"]) == (list(range(25)), 25)
+        assert told["secrets"] == [], "nothing that reaches further"
+        assert told["planned"] == f"read {ord('P')}", "of PAR1"
+        assert told["outside"].startswith("refused"), told
+        assert "ForbiddenException" in told["outside"] or "is not signed" in told["outside"], told
+        assert told["table"] == f"read {ord('P')}", "the owner's access to the table reaches it"
+        sign = {
+            "method": "GET",
+            "region": minio.region,
+            "uri": outside.replace("s3://", f"{minio.url}/"),
+            "headers": {},
+        }
+        path = f"/iceberg/{told['signer']}"
+        assert "?plan=" in path
+        assert lake.server.ask(lake.token, "POST", path, sign).status_code == 403
+        table = path.partition("?")[0]
+        assert lake.server.ask(lake.token, "POST", table, sign).status_code == 200
+    assert [event for event in events if event.get("scope") == "table"] == []

@@ -23,7 +23,7 @@ from headgate.planning.errors import (
 )
 from headgate.planning.indexing.index import ManifestIndex
 from headgate.planning.manifests.manifest import warm_up
-from headgate.planning.plan import Plan, candidates, check, plan, plan_from_token
+from headgate.planning.plan import Plan, candidates, check, plan, plan_from_token, read_token
 from headgate.planning.request import PlanRequest, TaskRequest, Veil
 from headgate.planning.tokens import PlanTask
 from headgate.planning.within import Within
@@ -53,6 +53,7 @@ __all__ = [
     "check",
     "plan",
     "plan_from_token",
+    "read_token",
     "restricted_chooser",
     "warm_up",
 ]

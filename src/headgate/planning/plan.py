@@ -199,26 +199,36 @@ class Plan:
 
     def tasks(self, key: bytes, plan_id: str, files_per_task: int = FILES_PER_TASK) -> list[str]:
         """Tokens that together stand for the whole plan; `plan_from_token` turns one into its files."""
-        view = view_digest(key, self.table_uuid, self.veil)
+        whole = self._task(key, plan_id)
+        return [
+            encode_plan_task(
+                key,
+                msgspec.structs.replace(whole, start=start, stop=min(start + files_per_task, whole.stop)),
+            )
+            for start in range(0, self.file_count, files_per_task)
+        ]
+
+    def token(self, key: bytes, plan_id: str) -> str:
+        """One token for the whole plan, for who asks which files it has: the same files, whatever is told of each."""
+        task = self._task(key, plan_id)
+        bare = msgspec.structs.replace(task.request, select=None, stats_fields=None)
+        return encode_plan_task(key, msgspec.structs.replace(task, request=bare))
+
+    def _task(self, key: bytes, plan_id: str) -> PlanTask:
+        """All files as one task."""
         # A token names the snapshot by id: what a branch points to may have moved when the token is used.
         request = self.request
         if request.start_snapshot_id is None and self.snapshot_id is not None:
             request = msgspec.structs.replace(request, snapshot_id=self.snapshot_id, ref=None)
-        return [
-            encode_plan_task(
-                key,
-                PlanTask(
-                    plan_id=plan_id,
-                    table_uuid=self.table_uuid,
-                    snapshot_id=self.snapshot_id,
-                    view=view,
-                    start=start,
-                    stop=min(start + files_per_task, self.file_count),
-                    request=request,
-                ),
-            )
-            for start in range(0, self.file_count, files_per_task)
-        ]
+        return PlanTask(
+            plan_id=plan_id,
+            table_uuid=self.table_uuid,
+            snapshot_id=self.snapshot_id,
+            view=view_digest(key, self.table_uuid, self.veil),
+            start=0,
+            stop=self.file_count,
+            request=request,
+        )
 
     def _parts(self, start: int, stop: int | None) -> Iterator[tuple[Pick, int, int]]:
         stop = self.file_count if stop is None else min(stop, self.file_count)
@@ -370,6 +380,16 @@ def _made(planner: _Planner, statistics: tuple[int, ...]) -> Plan:
     )
 
 
+def read_token(metadata: dict[str, Any], token: str, *, key: bytes, veil: Veil | None = None) -> PlanTask:
+    """What a token stands for, if it is of this table and view; nothing is planned."""
+    task = decode_plan_task(key, token)
+    table = read_table(metadata)
+    # Asked before anything is planned: under another view the same request may not even be possible.
+    if task.table_uuid != table.uuid or task.view != view_digest(key, table.uuid, _complete(veil, table)):
+        raise StalePlanTaskError
+    return task
+
+
 def plan_from_token(
     metadata: dict[str, Any],
     token: str,
@@ -381,11 +401,7 @@ def plan_from_token(
     within: Within | None = None,
 ) -> tuple[Plan, PlanTask]:
     """The plan that a token is a part of, made again; the caller sends `plan.body(task.start, task.stop)`."""
-    task = decode_plan_task(key, token)
-    table = read_table(metadata)
-    # Asked before anything is planned: under another view the same request may not even be possible.
-    if task.table_uuid != table.uuid or task.view != view_digest(key, table.uuid, _complete(veil, table)):
-        raise StalePlanTaskError
+    task = read_token(metadata, token, key=key, veil=veil)
     made = plan(metadata, task.request, io=io, index=index, veil=veil, within=within)
     if made.snapshot_id != task.snapshot_id:
         raise StalePlanTaskError

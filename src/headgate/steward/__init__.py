@@ -133,7 +133,7 @@ class Steward:
         self.answering = Answering(self.governed)
         self.scans = Scans(kernel, self.reads, self.answering, self.waiting)
         self.partitions = Partitions(self.tables, self.reads, self.governed, self.waiting)
-        self.vending = Vending(kernel, self.reads, self.governed, opened)
+        self.vending = Vending(kernel, self.reads, self.answering, opened)
         self.credentials = Credentials(self.catalogs, self.tables, self.filesets, self.vending)
         self.workshop = Workshop(kernel, self.reads, self.catalogs.registry, opened)
         self.care = CopyCare(kernel, self.reads, self.governed)

@@ -6,7 +6,7 @@ S3 and STS; nothing of principals, tables or HTTP servers.
 """
 
 from headgate.catalogs.storage_settings import StorageSettings
-from headgate.vending.credentials import StorageCredential
+from headgate.vending.credentials import StorageCredential, prefixes
 from headgate.vending.errors import NoVending, TooManyFiles, Unscopable
 from headgate.vending.requests import Signed, SignRequest
 from headgate.vending.scope import LocationAccess, Scope
@@ -24,4 +24,5 @@ __all__ = [
     "Unscopable",
     "Vendor",
     "Vendors",
+    "prefixes",
 ]

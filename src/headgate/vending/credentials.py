@@ -21,10 +21,14 @@ class StorageCredential(msgspec.Struct, frozen=True):
     @property
     def print(self) -> str:
         """Stands for the access key in the audit: storage that logs no session names logs keys. Tells nothing of it."""
-        return hashlib.sha256(self.config["s3.access-key-id"].encode()).hexdigest()[:KEY_PRINT]
+        return key_print(self.config["s3.access-key-id"])
 
     def __repr__(self) -> str:
         return f"StorageCredential({self.prefix!r}, …)"
+
+
+def key_print(key_id: str) -> str:
+    return hashlib.sha256(key_id.encode()).hexdigest()[:KEY_PRINT]
 
 
 def prefixes(scope: Scope) -> list[str]:

@@ -38,6 +38,8 @@ class Signed(msgspec.Struct, frozen=True):
     cacheable: bool
     places: tuple[str, ...]
     """What was asked for, for the audit."""
+    print: str | None = None
+    """Stands for the access key of the session that signed it; None where the catalog's own keys did."""
 
     def __repr__(self) -> str:
         return f"Signed({self.places!r}, …)"

@@ -17,7 +17,7 @@ from headgate.catalogs.openings import Openings
 from headgate.catalogs.storage_settings import StorageSettings
 from headgate.model.errors import ConnectionFailed
 from headgate.vending.checks import check, payload, signed_headers
-from headgate.vending.credentials import StorageCredential, prefixes
+from headgate.vending.credentials import StorageCredential, key_print, prefixes
 from headgate.vending.errors import NoVending, TooManyFiles
 from headgate.vending.policy import policy
 from headgate.vending.requests import Signed, SignRequest, refused, target
@@ -53,13 +53,13 @@ class Vendor:
     """The storage of one catalog, as far as it can be given out.
 
     INVARIANT: a role is never assumed without a session policy, and a session is only ever used again for the same
-    policy and the same name. Nothing outside the places that the operator opened is vended or signed.
+    policy, the same name and the same use. Nothing outside the places that the operator opened is vended or signed.
     """
 
     def __init__(self, settings: StorageSettings, openings: Openings) -> None:
         self.settings = settings
         self.openings = openings
-        self._sessions: dict[tuple[str, str], tuple[RoleSession, float]] = {}
+        self._sessions: dict[tuple[str, str, str], tuple[RoleSession, float]] = {}
         self._lock = threading.Lock()
 
     @property
@@ -86,12 +86,14 @@ class Vendor:
         }
         return [StorageCredential(prefix, config) for prefix in prefixes(scope)]
 
-    def sign(self, request: SignRequest, reach: LocationAccess, *, session: Scope, name: str) -> Signed:
+    def sign(
+        self, request: SignRequest, reach: LocationAccess, *, session: Scope, name: str, use: str = ""
+    ) -> Signed:
         """Sign one request, if everything it touches is in reach.
 
         What is signed is put together from what was checked, never from the client's text. Where a role can be assumed
         the signature is made with a session of the scope `session`, so that it can do no more even if a server
-        should read the request otherwise; without one, only reads are signed.
+        should read the request otherwise; without one, only reads are signed. Sessions of another use have another key.
         """
         if not self.signs:
             raise NoVending(
@@ -112,10 +114,12 @@ class Vendor:
         headers = signed_headers(request)
         signing = AWSRequest(method=request.method, url=asked.uri, headers={**headers, "host": asked.host})
         signing.context["payload"] = payload(request, headers)
-        _auth()(self._signing(session, name), "s3", self.settings.region).add_auth(signing)
+        keys = self._signing(session, name, use)
+        _auth()(keys, "s3", self.settings.region).add_auth(signing)
         theirs = {"host", *(name.lower() for name in request.headers)}
         added = {name: [value] for name, value in signing.headers.items() if name.lower() not in theirs}
-        return Signed(asked.uri, added, cacheable, places)
+        used = key_print(keys.access_key) if self.vends else None
+        return Signed(asked.uri, added, cacheable, places, used)
 
     def client_config(self) -> dict[str, str]:
         """How a client reaches the storage; holds no secret."""
@@ -127,19 +131,19 @@ class Vendor:
         for place in scope.places:
             self.openings.check(place)
 
-    def _session(self, scope: Scope, name: str) -> RoleSession:
+    def _session(self, scope: Scope, name: str, use: str = "") -> RoleSession:
         if self.settings.role is None:
             raise NoVending(
                 "this catalog gives out no credentials",
                 hint="its owner sets s3-role-arn, a role that can be assumed",
             )
-        key = policy(scope, self.settings.partition), session_name(name)
+        key = policy(scope, self.settings.partition), session_name(name), use
         now = time.monotonic()
         with self._lock:
             known = self._sessions.get(key)
             if known is not None and now < known[1]:
                 return known[0]
-        session = self._assume(self.settings.role, *key)
+        session = self._assume(self.settings.role, *key[:2])
         with self._lock:
             if len(self._sessions) >= _MOST_SESSIONS:
                 self._sessions = {k: kept for k, kept in self._sessions.items() if now < kept[1]}
@@ -180,11 +184,11 @@ class Vendor:
             given["AccessKeyId"], given["SecretAccessKey"], given["SessionToken"], given["Expiration"]
         )
 
-    def _signing(self, scope: Scope, name: str) -> "Credentials":
+    def _signing(self, scope: Scope, name: str, use: str) -> "Credentials":
         from botocore.credentials import Credentials
 
         if self.vends:
-            session = self._session(scope, name)
+            session = self._session(scope, name, use)
             return Credentials(session.key_id, session.secret_key, session.token)
         found = self._boto.get_credentials()
         if found is None:

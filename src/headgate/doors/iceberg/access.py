@@ -37,9 +37,7 @@ def config(access: Access, ref: ObjectRef) -> dict[str, str]:
     if access.credentials:
         known["client.refresh-credentials-endpoint"] = _path(ref, "credentials")
     if access.signs:
-        known["s3.remote-signing-enabled"] = "true"
-        known["s3.signer"] = "S3V4RestSigner"
-        known["s3.signer.endpoint"] = _path(ref, "sign")
+        known |= _signing(_path(ref, "sign"))
         # pyiceberg's usual way to S3 cannot have requests signed; this one can.
         known["py-io-impl"] = "pyiceberg.io.fsspec.FsspecFileIO"
     return known
@@ -48,6 +46,12 @@ def config(access: Access, ref: ObjectRef) -> dict[str, str]:
 def members(access: Access, ref: ObjectRef) -> Json:
     """The members of an answer that tell of the access that was given."""
     found: Json = {}
+    if access.signer is not None:
+        endpoint = f"{_path(ref, 'sign')}?plan={access.signer.token}"
+        # Iceberg's Java library looks for it under the second name since 1.12; that of a table it works out by itself.
+        own = {**access.config, **_signing(endpoint), "rest.remote-signing.endpoint": endpoint}
+        found["storage-credentials"] = [{"prefix": at, "config": own} for at in access.signer.prefixes]
+        return found
     if access.credentials:
         more = config(access, ref)
         found["storage-credentials"] = [
@@ -56,6 +60,14 @@ def members(access: Access, ref: ObjectRef) -> Json:
     if access.signs:
         found["remote-signing-config"] = {"properties": {}, "headers": {}}
     return found
+
+
+def _signing(endpoint: str) -> dict[str, str]:
+    return {
+        "s3.remote-signing-enabled": "true",
+        "s3.signer": "S3V4RestSigner",
+        "s3.signer.endpoint": endpoint,
+    }
 
 
 def with_access(handler: Handler) -> Handler:
@@ -107,10 +119,10 @@ def credentials(call: DoorCall) -> Any:
     return Answer({"storage-credentials": [], **members(access, call.permit.ref)}, headers=UNCACHED)
 
 
-@routes.on("POST", "/sign", Op.READ_TABLE, table, body=SignRequest)
+@routes.on("POST", "/sign", Op.READ_TABLE, table, body=SignRequest, query=("plan",))
 def sign(call: DoorCall) -> Any:
-    """Sign a request to the table's storage, if the caller may make it."""
-    signed = call.steward.vending.sign(call.permit, call.body)
+    """Sign a request to the table's storage, if the caller may make it; with a plan's token, for that plan's files only."""
+    signed = call.steward.vending.sign(call.permit, call.body, call.query.get("plan"))
     reused = "private" if signed.cacheable else "no-cache"
     return Answer({"uri": signed.uri, "headers": signed.headers}, headers={"Cache-Control": reused})
 

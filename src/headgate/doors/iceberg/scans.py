@@ -24,8 +24,10 @@ def _answer(call: DoorCall, planned: Planned) -> Answer:
     # Added to the answer and never kept with the plan.
     if planned.status == "completed" and (circumstances := circumstances_of(call)).delegations:
         with call.steward.scans.trail.failures(call.permit, PlanStep.ACCESS, circumstances):
-            given = call.steward.vending.plan_access(call.permit, circumstances, planned.files, planned.read)
-        if given.credentials:
+            given = call.steward.vending.plan_access(
+                call.permit, circumstances, planned.files, planned.read, planned.signer
+            )
+        if given.credentials or given.signer is not None:
             parts.append(msgspec.json.encode(access.members(given, call.permit.ref))[1:-1])
     return Answer(b"{" + b",".join(parts) + b"}")
 

@@ -9,14 +9,26 @@ from typing import Any, Final
 import msgspec
 
 from headgate.catalogs.locations import normal
+from headgate.planning.fingerprints import BYTES, fingerprints
 
 Event = Mapping[str, Any]
 
 _PLACES: Final = ("given", "vended", "places")
 """What an event may say was given: a view's folder, the folders of a credential, the files of a signed request."""
-_NO_PLAN: Final = frozenset({"task", "vended", "signed"})
+_NO_PLAN: Final = frozenset({"task", "vended", "signed", "signs"})
 """What marks an event that is a part of a plan, or comes with one."""
 _PLAN: Final = "plan:"
+
+
+class SignedRead(msgspec.Struct, frozen=True):
+    """Files that requests were signed for under a plan, which `signer` stands for, with keys that sign for nothing else."""
+
+    user: str
+    object: str
+    at: dt.datetime
+    signer: str
+    keys: tuple[str, ...]
+    places: tuple[str, ...]
 
 
 class Terms(msgspec.Struct, frozen=True):
@@ -70,7 +82,7 @@ class Evidence(msgspec.Struct, frozen=True):
     """All that is known of what principals were given.
 
     `folders` are those of tables; `keys` whose an access key is, by its print; `plans` the files of the plan that an
-    access key was given for, by its print; `prints` the fingerprints of the files of plans, by what `given` calls them.
+    access key was given for, or that were signed for with it under plans, by its print; `prints` the fingerprints of the files of plans, by what `given` calls them.
     """
 
     given: tuple[GivenAccess, ...]
@@ -100,7 +112,8 @@ def gather(events: Iterable[Event], users: Iterable[str], terms: Terms) -> Evide
 
     A reader who loads a table that they see whole is given its folders: an engine that plans by itself may read any file
     there. A restricted reader is given the folder of their copies, and the originals that readers with that copy id are
-    given. A plan gives its own files, as far as the audit names them. A large plan gives what a load would give.
+    given. A plan gives its own files, as far as the audit names them. A large plan gives what a load would give. A request
+    that was signed under a plan gives the file that it is for, if that is one of the plan's.
     """
     spans: dict[tuple[str, str, str | None, str | None], list[dt.datetime]] = {}
     planned: list[PlannedRead] = []
@@ -109,6 +122,8 @@ def gather(events: Iterable[Event], users: Iterable[str], terms: Terms) -> Evide
     keys: dict[str, str] = {}
     plans: dict[str, tuple[str, ...]] = {}
     prints: dict[str, bytes] = {}
+    signed: list[SignedRead] = []
+    signers: dict[str, str] = {}
     known = set(users)
     for event in events:
         if not event["allowed"] or event.get("type") != "table":
@@ -130,9 +145,17 @@ def gather(events: Iterable[Event], users: Iterable[str], terms: Terms) -> Evide
             data = base64.b64decode(details["planned"])
             name = _PLAN + hashlib.sha256(data).hexdigest()
             prints[name] = data
+            if details.get("signer"):
+                signers[details["signer"]] = name
             spans.setdefault((user, table, None, name), []).append(at)
             if details.get("files"):
                 planned.append(PlannedRead(event["id"], user, table, at, details["files"]))
+            continue
+        if "signed" in details and details.get("signer"):
+            places = tuple(normal(place) for place in details.get("places") or ())
+            signed.append(
+                SignedRead(user, table, at, details["signer"], tuple(details.get("keys") or ()), places)
+            )
             continue
         # A trusted engine is given the table itself.
         view = None if details.get("delegated") else details.get("view")
@@ -143,6 +166,14 @@ def gather(events: Iterable[Event], users: Iterable[str], terms: Terms) -> Evide
             spans.setdefault((user, table, None, view), []).append(at)
         if event["action"] == "read_table" and details.get("files") and details.keys().isdisjoint(_NO_PLAN):
             planned.append(PlannedRead(event["id"], user, table, at, details["files"]))
+    by_key: dict[str, set[str]] = {}
+    for read in signed:
+        files = _of_plan(read.places, prints.get(signers.get(read.signer, "")))
+        for file in files:
+            spans.setdefault((read.user, read.object, file, None), []).append(read.at)
+        for key in read.keys:
+            by_key.setdefault(key, set()).update(files)
+    plans.update((key, tuple(sorted(named))) for key, named in by_key.items())
     given = [
         GivenAccess(*reader, start - terms.skew, end + terms.skew)
         for reader, times in spans.items()
@@ -151,6 +182,14 @@ def gather(events: Iterable[Event], users: Iterable[str], terms: Terms) -> Evide
     return Evidence(
         tuple(given), tuple(planned), tuple(reported), folders, frozenset(known), keys, plans, prints
     )
+
+
+def _of_plan(files: Sequence[str], plan: bytes | None) -> tuple[str, ...]:
+    """Those of the files that a plan names; all of them if it is too large for the audit trail to name its files."""
+    if plan is None:
+        return tuple(files)
+    named = {plan[at : at + BYTES] for at in range(0, len(plan), BYTES)}
+    return tuple(file for file in files if fingerprints([file]) in named)
 
 
 def _merged(times: Sequence[dt.datetime], window: dt.timedelta) -> list[tuple[dt.datetime, dt.datetime]]:

@@ -27,7 +27,7 @@ NEVER_READ: Final = "never-read"
 UNGIVEN_REPORT: Final = "report-without-plan"
 KINDS: Final = {
     REVOKED: "read after the reader lost the right to read the table",
-    UNPLANNED: "read of a file that no load or plan of the reader gave them, or that is not of the plan its key was given for",
+    UNPLANNED: "read of a file that no load or plan of the reader gave them, or that is not of the plan its key was given for or signed under",
     STRANGER: "read of a table's file by someone who has no session of Headgate's",
     UNGIVEN_REPORT: "an engine reports a scan that no load or plan of its user allows",
     NEVER_READ: "a plan whose files were not read, as far as logs and reports tell",
@@ -130,12 +130,10 @@ def _reads(
     keys = f.broadcast(
         _table(spark, {"print": _texts(evidence.keys), "holder": _texts(evidence.keys.values())})
     )
-    plans = f.broadcast(
-        spark.createDataFrame(
-            [(print, list(files)) for print, files in evidence.plans.items()],
-            "print STRING, planned ARRAY<STRING>",
-        )
-    )
+    # Spelled out: a key may have signed for the files of many plans.
+    pairs = [(print, file) for print, files in evidence.plans.items() for file in files]
+    named = _table(spark, {"print": _texts(p for p, _ in pairs), "path": _texts(file for _, file in pairs)})
+    bound = f.broadcast(_table(spark, {"print": _texts(evidence.plans)}).withColumn("bound", f.lit(True)))
     reads = (
         lines.where("readable AND status IN (200, 206)")
         .where(f.col("operation").isin(*READS))
@@ -151,11 +149,13 @@ def _reads(
         .join(above, "parent", "left")
         .withColumn("print", f.expr(f"substring(sha2(session, 256), 1, {KEY_PRINT})"))
         .join(keys, "print", "left")
-        .join(plans, "print", "left")
+        .join(bound, "print", "left")
+        .join(named.withColumn("named", f.lit(True)), ["print", "path"], "left")
         .selectExpr(
             "coalesce(holder, own, above) AS user",
-            # A key that was given for a plan reads that plan's files, whatever else its holder was given.
-            "planned IS NOT NULL AND NOT array_contains(planned, path) AS outside",
+            # A key that was given for a plan reads that plan's files, whatever else its holder was given; one that signs
+            # under plans, what was signed for.
+            "bound IS NOT NULL AND named IS NULL AS outside",
             "coalesce(requester, '-') AS requester",
             "path",
             "at",

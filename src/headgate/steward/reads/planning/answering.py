@@ -3,9 +3,10 @@
 import base64
 import hashlib
 import hmac
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cached_property
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -13,6 +14,7 @@ from headgate import planning
 from headgate.catalogs.locations import inside, normal
 from headgate.model.objects import clip
 from headgate.planning import Plan, PlanRequest
+from headgate.planning.file_set import FileSet
 from headgate.planning.fingerprints import fingerprints
 from headgate.planning.plan import FILES_PER_TASK
 from headgate.planning.tokens import view_digest
@@ -20,11 +22,22 @@ from headgate.steward.permits import Permit
 from headgate.steward.reads.copies.governed import Governed
 from headgate.steward.reads.planning.evaluations import Evaluated, Evaluations, fingerprint
 from headgate.steward.reads.planning.faults import translated
+from headgate.steward.reads.planning.planned_files import PlannedFiles
 from headgate.steward.reads.table_read import GovernedRead, TableRead
 from headgate.store import keys
 
 MOST_NAMED: Final = 100
 """How many files of a plan are named: to a caller who asks for its credentials, and to the audit trail."""
+
+
+MOST_SIGNED: Final = 100_000
+"""Files of the largest plan for which requests are signed: that many are kept in 1.6 MB, and found within a second."""
+LONGEST_SIGNER: Final = 6_000
+"""Characters of a plan's token in the address of its signer: many servers and proxies take 8,192 for a request's first line."""
+
+# What a token is for; a plan task is none that requests are signed for, nor the reverse.
+_TASKS: Final = ""
+_SIGNER: Final = "\0signer"
 
 
 class Answering:
@@ -34,6 +47,7 @@ class Answering:
         self.governed = governed
         self.index = governed.index
         self.evaluations = Evaluations()
+        self.planned_files = PlannedFiles()
 
     @cached_property
     def _key(self) -> bytes:
@@ -59,36 +73,41 @@ class Answering:
 
     def answer(
         self, permit: Permit, read: TableRead, request: PlanRequest, *, all_at_once: bool = False
-    ) -> tuple[bytes, dict[str, object]]:
+    ) -> Evaluated:
         """The members of the answer and what the audit shall know, or NotReady while copies are being made."""
         copied = read.through_copies
         if copied is not None:
             return self._governed(permit, copied, _as_shown(request), all_at_once=all_at_once)
         found = self._evaluated(permit, read, request, lambda: self._direct(read, request))
         if read.copy_id is None:
-            return found.members, found.audited
+            return found
         # The engine enforces the rest by itself, and is trusted to.
-        return found.members, {**found.audited, "delegated": True}
+        return msgspec.structs.replace(found, audited={**found.audited, "delegated": True})
 
     def part(self, permit: Permit, read: TableRead, token: str) -> tuple[Plan, planning.PlanTask]:
         """The plan that a token is a part of, made again the way it was made: over governed files if it was restricted."""
-        copied = read.through_copies
-        if copied is None:
-            document, within = read.metadata, read.within
-        else:
-            document, within = self.governed.withheld(copied, permit.identity).metadata, copied.given
-        made, task = planning.plan_from_token(
-            document,
-            token,
-            key=self._key,
-            io=read.adapter.storage.io,
-            index=self.index,
-            veil=read.answered_under,
-            within=within,
-        )
-        if not hmac.compare_digest(task.plan_id.encode(), self._planner(permit).encode()):
-            raise planning.InvalidPlanTaskError
+        made, task = self._again(read, self._shown(permit, read), token)
+        self._check_planner(permit, task, _TASKS)
         return made, task
+
+    def signed_files(self, permit: Permit, read: TableRead, token: str) -> FileSet:
+        """The files of the plan that a token stands for where requests are signed, as that plan would be made now.
+
+        INVARIANT: all that the answer depends on is asked afresh, and is part of what it is kept under.
+        """
+        with translated(), _stale():
+            shown = self._shown(permit, read)
+            task = planning.read_token(shown, token, key=self._key, veil=read.answered_under)
+            self._check_planner(permit, task, _SIGNER)
+            listed = None
+            if read.through_copies is not None:
+                snapshot = planning.check(shown, task.request).snapshot
+                listed = None if snapshot is None else snapshot.get("manifest-list")
+            key = fingerprint(permit, read.document, listed, task.view, task.request)
+            under = None if key is None else hashlib.sha256(key + token.encode()).digest()
+            return self.planned_files.find(
+                under, lambda: FileSet(self._again(read, shown, token)[0].locations())
+            )
 
     # -- inside -------------------------------------------------------------------------------------------------
 
@@ -106,7 +125,7 @@ class Answering:
 
     def _governed(
         self, permit: Permit, read: GovernedRead, request: PlanRequest, *, all_at_once: bool
-    ) -> tuple[bytes, dict[str, object]]:
+    ) -> Evaluated:
         """A plan over governed files, or NotReady while they are being made.
 
         INVARIANT: a caller's request acts on governed metadata only. Which way is taken depends on the request, on what is
@@ -120,19 +139,18 @@ class Answering:
         if scope.added_by is not None:
             # Given whole: its governed manifests are nowhere to be found again for a part of it.
             made = self.governed.plan_some(read, shown, request, reader)
-            return self._rendered(permit, read, made, in_parts=False)
+            return self._rendered(permit, read, made, found_again=False)
         snapshot = scope.snapshot_id
         if snapshot is None or snapshot in ready:
             listed = None if scope.snapshot is None else scope.snapshot.get("manifest-list")
-            found = self._evaluated(
+            return self._evaluated(
                 permit, read, request, lambda: self.governed.plan_governed(read, shown, request), listed
             )
-            return found.members, found.audited
         if not all_at_once and self.governed.chooser(read, shown, request).narrows(read.metadata):
             some = self.governed.plan_some(read, shown, request, reader)
             current = snapshot == shown.get("current-snapshot-id")
             if some.file_count <= FILES_PER_TASK and (current or not _names_originals(some, read)):
-                return self._rendered(permit, read, some)
+                return self._rendered(permit, read, some, found_again=False)
         # What is given out in parts has to be found again, and what of the table itself readers are told of must be written
         # down where credentials for it are given: both takes governed manifests.
         governed = self.governed.govern(read, snapshot, reader)
@@ -148,30 +166,81 @@ class Answering:
     ) -> Evaluated:
         """A plan's answer, from the cache if the same was asked of the same state before."""
         key = fingerprint(permit, read.document, shown, self.seal(read), request)
-        return self.evaluations.answer(key, lambda: Evaluated(*self._rendered(permit, read, make())))
+        return self.evaluations.answer(key, lambda: self._rendered(permit, read, make()))
 
     def _rendered(
-        self, permit: Permit, read: TableRead, made: Plan, *, in_parts: bool = True
-    ) -> tuple[bytes, dict[str, object]]:
+        self, permit: Permit, read: TableRead, made: Plan, *, found_again: bool = True
+    ) -> Evaluated:
         """A plan all of whose files may be given: the members of its answer, and what the audit shall know."""
-        return self._members(permit, made) if in_parts else made.body(), {
+        signer = self._signer(permit, read, made) if found_again else None
+        audited = {
             **describe_plan(made),
             **read.audited(),
             "files": made.file_count,
             "bytes": made.total_bytes,
             "records": made.total_records,
             "planned": _prints(made),
+            "signer": None if signer is None else token_print(signer),
         }
+        return Evaluated(self._members(permit, made) if found_again else made.body(), audited, signer)
+
+    def _signer(self, permit: Permit, read: TableRead, made: Plan) -> str | None:
+        """A token that stands for the plan where requests for its files are signed; None where each of them would have it
+        planned again, or addresses could not hold it."""
+        if read.document.location is None or not 0 < made.file_count <= MOST_SIGNED:
+            return None
+        token = made.token(self._key, self._planner(permit, _SIGNER))
+        return token if len(token) <= LONGEST_SIGNER else None
+
+    def _shown(self, permit: Permit, read: TableRead) -> dict[str, Any]:
+        """The document that plans are found again in: the governed one for a caller who is given copies."""
+        copied = read.through_copies
+        return read.metadata if copied is None else self.governed.withheld(copied, permit.identity).metadata
+
+    def _again(self, read: TableRead, shown: dict[str, Any], token: str) -> tuple[Plan, planning.PlanTask]:
+        copied = read.through_copies
+        return planning.plan_from_token(
+            shown,
+            token,
+            key=self._key,
+            io=read.adapter.storage.io,
+            index=self.index,
+            veil=read.answered_under,
+            within=read.within if copied is None else copied.given,
+        )
 
     def _members(self, permit: Permit, made: Plan) -> bytes:
         if made.file_count <= FILES_PER_TASK:
             return made.body()
-        return b'"plan-tasks":' + msgspec.json.encode(made.tasks(self._key, self._planner(permit)))
+        return b'"plan-tasks":' + msgspec.json.encode(made.tasks(self._key, self._planner(permit, _TASKS)))
 
-    def _planner(self, permit: Permit) -> str:
-        """Binds plan tasks to who planned; nobody else can make use of them."""
-        planner = f"{permit.identity.user}\0{permit.node.id}".encode()
+    def _planner(self, permit: Permit, use: str) -> str:
+        """Binds tokens to who planned and what they are for; nobody else can make use of them, for nothing else."""
+        planner = f"{permit.identity.user}\0{permit.node.id}{use}".encode()
         return hmac.digest(self._key, planner, hashlib.sha256).hex()[:32]
+
+    def _check_planner(self, permit: Permit, task: planning.PlanTask, use: str) -> None:
+        if not hmac.compare_digest(task.plan_id.encode(), self._planner(permit, use).encode()):
+            raise planning.InvalidPlanTaskError
+
+
+@contextmanager
+def _stale() -> Iterator[None]:
+    """A plan that cannot be made again is told like any other that is of another time: its snapshot or columns are gone."""
+    try:
+        yield
+    except (
+        planning.UnknownSnapshotError,
+        planning.UnknownColumnError,
+        planning.InvalidFilterError,
+        planning.InvalidRequestError,
+    ) as error:
+        raise planning.StalePlanTaskError from error
+
+
+def token_print(token: str) -> str:
+    """Stands for a plan's token in the audit, which so holds none that could be used."""
+    return hashlib.sha256(token.encode()).hexdigest()[:32]
 
 
 def describe_request(request: PlanRequest) -> dict[str, object]:

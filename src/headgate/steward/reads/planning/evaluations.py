@@ -22,6 +22,12 @@ class Evaluated(msgspec.Struct, frozen=True):
 
     members: bytes
     audited: dict[str, object]
+    signer: str | None = None
+    """The token that stands for the plan where its files are signed for; None where it cannot be made again."""
+
+    @property
+    def size(self) -> int:
+        return len(self.members) + len(self.signer or "") + _OVERHEAD
 
 
 class Evaluations:
@@ -61,17 +67,16 @@ class Evaluations:
         return made
 
     def _keep(self, key: bytes, made: Evaluated) -> None:
-        size = len(made.members)
-        if size > min(LARGEST, self.most_bytes):
+        if len(made.members) > min(LARGEST, self.most_bytes):
             return
         with self._lock:
             if key in self._kept:
                 return
             self._kept[key] = made
-            self._bytes += size + _OVERHEAD
+            self._bytes += made.size
             while self._bytes > self.most_bytes:
                 _, gone = self._kept.popitem(last=False)
-                self._bytes -= len(gone.members) + _OVERHEAD
+                self._bytes -= gone.size
 
 
 _OVERHEAD: Final = 2048

@@ -20,6 +20,7 @@ class PlanStep(StrEnum):
     CANCEL = "cancel"
     TASK = "task"
     ACCESS = "access"
+    SIGN = "sign"
 
 
 _OUTCOMES: Final[tuple[tuple[type[Exception], str], ...]] = (

@@ -47,6 +47,8 @@ class Planned(msgspec.Struct, frozen=True):
     members: bytes = b""
     read: TableRead | None = None
     """What the caller reads of the table, as of the plan."""
+    signer: str | None = None
+    """Stands for the plan where requests for its files are signed."""
 
     @property
     def files(self) -> list[str] | None:
@@ -113,9 +115,10 @@ class Scans:
         else:
             return self._waited_for(permit, request, circumstances)
         try:
-            return Planned("completed", None, work.result(timeout=self.patience).members, read)
+            made = work.result(timeout=self.patience)
         except StillRunning:
             return self._later(permit, read, work, body, circumstances)
+        return Planned("completed", None, made.members, read, made.signer)
 
     @act(Op.READ_TABLE)
     def poll(self, permit: Permit, id: str, circumstances: Circumstances) -> Planned:
@@ -170,15 +173,16 @@ class Scans:
             return Planned("failed", id, msgspec.json.encode({"error": failure})[1:-1])
         if record.lapsed:
             self._resume(permit, record)
-        return Planned(record.status, id, record.answer or b"", read)
+        made = Made.of(record.answer or b"", record.view)
+        return Planned(record.status, id, made.members, read, made.signer)
 
     def _waited_for(self, permit: Permit, request: PlanRequest, circumstances: Circumstances) -> Planned:
         """The answer for a client that cannot come back for it: over all governed files of the snapshot, once these are ready."""
 
         def look(again: Permit) -> tuple[Planned, dict[str, object]]:
             read = self.reads.of(again)
-            members, audited = self.answering.answer(again, read, request, all_at_once=True)
-            return Planned("completed", None, members, read), audited
+            found = self.answering.answer(again, read, request, all_at_once=True)
+            return Planned("completed", None, found.members, read, found.signer), found.audited
 
         planned, audited = self.waiting.in_request(permit, look)
         self.trail.record(permit, PlanStep.PLAN, "completed", circumstances, **audited)
@@ -236,8 +240,8 @@ class Scans:
         """The answer and what the audit shall know, or NotReady while copies are being made."""
         if self._underway.closed.is_set():
             raise e.Unavailable("the server is stopping", hint="plan the scan again")
-        members, audited = self.answering.answer(permit, read, request)
-        return Made(members, self.answering.seal(read)), audited
+        found = self.answering.answer(permit, read, request)
+        return Made(found.members, self.answering.seal(read), found.signer), found.audited
 
     def _later(
         self,

@@ -4,7 +4,7 @@ import secrets
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 import structlog
@@ -16,11 +16,25 @@ from headgate.store import Store, plans
 log = structlog.get_logger("headgate.plans")
 
 
+_BREAK: Final = b"\n"
+
+
 class Made(msgspec.Struct, frozen=True):
-    """The members of a plan's answer, and what stands for the view that they were made under."""
+    """The members of a plan's answer, what stands for the view that they were made under, and for the plan itself where
+    its files are signed for."""
 
     members: bytes
     view: bytes
+    signer: str | None = None
+
+    def kept(self) -> bytes:
+        """As it is kept for whoever comes for it. JSON without spaces between has no line break."""
+        return self.members if self.signer is None else self.members + _BREAK + self.signer.encode()
+
+    @staticmethod
+    def of(kept: bytes, view: bytes) -> "Made":
+        members, _, signer = kept.partition(_BREAK)
+        return Made(members, view, signer.decode() or None)
 
 
 class Underway:
@@ -89,7 +103,7 @@ class Underway:
                 # INVARIANT: an answer is kept under the view that it was made under, which need not be that of whoever
                 # asked: policies may have changed in between, and may change back.
                 made = work.result()
-                plans.end(self.store, id, "completed", made.members, made.view)
+                plans.end(self.store, id, "completed", made.kept(), made.view)
             elif isinstance(error, e.Unavailable) and not isinstance(error, NotReady):
                 # What was wrong is not the plan's fault: whoever asks for it next begins it again.
                 plans.let_go(self.store, self.runner, [id])
