@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import importlib.util
 import lzma
 import sys
 import tempfile
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import cramjam
 import fastavro
+import numba.core.caching
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -20,6 +22,7 @@ from pyiceberg.types import LongType, StringType
 
 from headgate.planning import CorruptManifestError, ManifestIndex, PlanRequest
 from headgate.planning.indexing.segment import ManifestFile, Segment, build_segment
+from headgate.planning.manifests import walker
 from headgate.planning.manifests.avrofile import AvroFile, parse_avro_file
 from headgate.planning.manifests.layout import UnfitError, compile_layout
 from headgate.planning.manifests.manifest import decode_compiled, decode_manifest, decode_plain, warm_up
@@ -200,3 +203,14 @@ def test_without_the_compiled_reader_a_plan_is_the_same(
     warm_up()
     same(with_it, build_segment(decode_manifest(avro), manifest))
     assert "headgate.planning.manifests.walker" not in sys.modules
+
+
+def test_the_compiled_reader_needs_no_folder_to_keep_itself_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As for a service without a home, installed where it may not write."""
+    monkeypatch.setattr(numba.core.caching.CompileResultCacheImpl, "_locator_classes", [])
+    spec = importlib.util.spec_from_file_location("walker_anew", str(walker.__file__))
+    assert spec is not None
+    assert spec.loader is not None
+    anew = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(anew)
+    assert anew._long(np.frombuffer(b"\x04", np.uint8), 0, 1) == (2, 1)
