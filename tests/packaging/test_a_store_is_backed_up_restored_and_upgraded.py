@@ -88,6 +88,8 @@ def test_a_copy_taken_while_somebody_writes_is_served_elsewhere(store_url: str, 
         assert enough.wait(60)
         before = list(written)
         run(documented("Backup", system), store_url, backup)
+        (copy,) = backup.iterdir()
+        assert copy.stat().st_mode & 0o077 == 0, "it holds what the store holds"
         stop.set()
         writer.join()
     if system == "SQLite":
