@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from headgate.model.extras import Extra
+from tests.minio import Minio
 from tests.packaging.installed import Installed, clean
 from tests.peers import ROOT, program
 from tests.real.server import RunningServer, running
@@ -134,3 +135,27 @@ def test_credentials_of_storage_name_the_extra(installed: Installed) -> None:
         "from headgate.vending.vendor import _auth as f; f()",
     ):
         assert "headgate[aws]" in installed.python_says(call).stderr, call
+
+
+def test_tables_lie_in_a_bucket_without_the_client_of_aws(
+    installed: Installed, minio: Minio, tmp_path: Path
+) -> None:
+    bucket = minio.bucket()
+    known = {
+        "s3-endpoint": minio.url,
+        "s3-region": minio.region,
+        "s3-access-key-id": minio.key_id,
+        "s3-secret-access-key": minio.secret_key,
+        "warehouse": f"s3://{bucket}/w",
+        "catalog-backend": "native",
+    }
+    flags = ("--dev", "--hosts", minio.url.removeprefix("http://"), "--places", f"s3://{bucket}")
+    with running(tmp_path, *flags, command=[str(installed.command)]) as server:
+        server.must("admin", "POST", "/api/metalakes", {"name": "demo"})
+        catalog = {"name": "lake", "type": "relational", "provider": "lakehouse-iceberg", "properties": known}
+        server.must("admin", "POST", "/api/metalakes/demo/catalogs", catalog)
+        server.must("admin", "POST", "/api/metalakes/demo/catalogs/lake/schemas", {"name": "s"})
+        table = {"name": "t", "columns": [{"name": "id", "type": "long"}]}
+        server.must("admin", "POST", "/api/metalakes/demo/catalogs/lake/schemas/s/tables", table)
+        loaded = server.must("admin", "GET", "/iceberg/v1/demo.lake/namespaces/s/tables/t")
+        assert loaded["metadata-location"].startswith(f"s3://{bucket}/w/")
