@@ -13,8 +13,10 @@ import typer.main
 from headgate.catalogs.page import property_table
 from headgate.cli.app import app
 from headgate.cli.page import command_table, exit_table
+from headgate.doors.page import error_table, metric_table, route_tables
 from headgate.engines.config.page import examples, ways_table
 from headgate.language.masks.page import mask_table
+from headgate.language.page import function_table
 from headgate.settings.page import setting_table
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -55,9 +57,13 @@ def unsaid(text: str) -> Iterator[str]:
 WRITTEN: dict[str, Callable[[], str]] = {
     "commands": command_table,
     "exit-codes": exit_table,
+    "errors": error_table,
+    "functions": function_table,
     "masks": mask_table,
+    "metrics": metric_table,
     "pages": page_table,
     "properties": property_table,
+    "routes": route_tables,
     "settings": setting_table,
     "engine ways": ways_table,
     "engine settings": examples,

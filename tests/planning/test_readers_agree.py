@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import bz2
+import importlib.util
 import lzma
+import sys
 import tempfile
 import zlib
 from pathlib import Path
 
 import cramjam
 import fastavro
+import numba.core.caching
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -19,9 +22,10 @@ from pyiceberg.types import LongType, StringType
 
 from headgate.planning import CorruptManifestError, ManifestIndex, PlanRequest
 from headgate.planning.indexing.segment import ManifestFile, Segment, build_segment
+from headgate.planning.manifests import walker
 from headgate.planning.manifests.avrofile import AvroFile, parse_avro_file
 from headgate.planning.manifests.layout import UnfitError, compile_layout
-from headgate.planning.manifests.manifest import decode_compiled, decode_manifest, decode_plain
+from headgate.planning.manifests.manifest import decode_compiled, decode_manifest, decode_plain, warm_up
 from tests.planning.forge import Forge, ForgedFile, ForgedManifest, ForgedSnapshot, plan, simple_schema
 from tests.planning.strategies import SMALL, RandomTable, tables
 
@@ -183,3 +187,30 @@ def test_large_manifests_take_the_compiled_reader(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr("headgate.planning.manifests.manifest.SMALL_MANIFEST", 2)
     monkeypatch.setattr("headgate.planning.manifests.manifest.decode_plain", None)
     assert decode_manifest(avro).count == 3
+
+
+def test_without_the_compiled_reader_a_plan_is_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in an installation without the extra: neither numba nor what was compiled with it is there."""
+    avro = read(one_manifest(tmp_path, files=50))
+    monkeypatch.setattr("headgate.planning.manifests.manifest.SMALL_MANIFEST", 1)
+    manifest = ManifestFile(avro.path, 1, 0, sequence_number=3, added_snapshot_id=9, first_row_id=50)
+    with_it = build_segment(decode_manifest(avro), manifest)
+    assert "headgate.planning.manifests.walker" in sys.modules
+    monkeypatch.delitem(sys.modules, "headgate.planning.manifests.walker")
+    monkeypatch.setitem(sys.modules, "numba", None)
+    warm_up()
+    same(with_it, build_segment(decode_manifest(avro), manifest))
+    assert "headgate.planning.manifests.walker" not in sys.modules
+
+
+def test_the_compiled_reader_needs_no_folder_to_keep_itself_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As for a service without a home, installed where it may not write."""
+    monkeypatch.setattr(numba.core.caching.CompileResultCacheImpl, "_locator_classes", [])
+    spec = importlib.util.spec_from_file_location("walker_anew", str(walker.__file__))
+    assert spec is not None
+    assert spec.loader is not None
+    anew = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(anew)
+    assert anew._long(np.frombuffer(b"\x04", np.uint8), 0, 1) == (2, 1)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from headgate.model.extras import Extra, needs
 from headgate.model.secrets import Secret
 
 if TYPE_CHECKING:
@@ -40,7 +41,8 @@ class AwsIdentity(msgspec.Struct, frozen=True):
 
     def session(self, config: Any, bounded: Callable[[Any], Any]) -> "boto3.session.Session":
         """A session; `config` and `bounded` are for the client of STS that it may need."""
-        from botocore.credentials import DeferredRefreshableCredentials
+        with needs(Extra.AWS):
+            from botocore.credentials import DeferredRefreshableCredentials
 
         base = aws_session(self.region, self.key_id, self.secret_key, self.session_token)
         if self.role is None:
@@ -65,8 +67,9 @@ def aws_session(
     region: str, key_id: Secret | None, secret_key: Secret | None, token: Secret | None
 ) -> "boto3.session.Session":
     """A session with the keys of a catalog, or else with the identity of this server."""
-    import boto3
-    from botocore.credentials import Credentials
+    with needs(Extra.AWS):
+        import boto3
+        from botocore.credentials import Credentials
 
     if key_id is None or secret_key is None:
         # Who this server is may well be said by its profile and its environment. Where it goes then is not.
@@ -78,8 +81,9 @@ def aws_session(
 
 def session_of(credentials: Any, region: str) -> "boto3.session.Session":
     """A session that knows credentials and a region, and nothing else."""
-    import boto3
-    from botocore.session import Session
+    with needs(Extra.AWS):
+        import boto3
+        from botocore.session import Session
 
     core = Session()
     settings = core.get_component("config_store")

@@ -10,6 +10,7 @@ from headgate.catalogs.aws_sessions import ELSEWHERE, AwsIdentity
 from headgate.catalogs.openings import Openings
 from headgate.catalogs.storage_settings import StorageSettings
 from headgate.model.errors import ConnectionFailed, IllegalArgument
+from headgate.model.extras import Extra, needs, require
 
 if TYPE_CHECKING:
     from botocore.credentials import ReadOnlyCredentials
@@ -47,6 +48,7 @@ class RequestSigner(httpx.Auth):
                 if properties.get(key):
                     raise IllegalArgument(f"property '{key}' does nothing", hint=f"set '{ENABLED}' to true")
             return None
+        require(Extra.AWS)
         for key in ("credential", "token"):
             if properties.get(key):
                 raise IllegalArgument(f"property '{key}' does nothing with '{ENABLED}'", hint="remove one")
@@ -75,8 +77,9 @@ class RequestSigner(httpx.Auth):
         return cls(identity, words[NAME])
 
     def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
-        from botocore.auth import SigV4Auth
-        from botocore.awsrequest import AWSRequest
+        with needs(Extra.AWS):
+            from botocore.auth import SigV4Auth
+            from botocore.awsrequest import AWSRequest
 
         # Only these are signed: others may be changed on the way.
         signed = {key: request.headers[key] for key in ("content-type", "host") if key in request.headers}
@@ -87,8 +90,9 @@ class RequestSigner(httpx.Auth):
 
     def _keys(self) -> "ReadOnlyCredentials":
         """The keys of today. INVARIANT: nothing of what AWS says is repeated: its words name accounts and roles."""
-        from botocore.config import Config
-        from botocore.exceptions import BotoCoreError, ClientError
+        with needs(Extra.AWS):
+            from botocore.config import Config
+            from botocore.exceptions import BotoCoreError, ClientError
 
         try:
             if self._credentials is None:

@@ -39,6 +39,7 @@ def create(settings: Settings) -> Application:
     )
     metrics = Metrics()
     steward.answering.evaluations.on_lookup = metrics.evaluated
+    steward.waiting.on_waited = metrics.waited
     doors = with_document([GravitinoDoor(), IcebergDoor(), HeadgateDoor(), RootDoor(settings, metrics)])
     authentication = Authentication(schemes(settings, steward), anonymous if settings.dev else None)
     server = Server(steward, authentication, doors, metrics=metrics)

@@ -2,8 +2,9 @@
 
 import os
 import time
+from collections.abc import Mapping
 
-from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
 
 from headgate import logs
@@ -41,6 +42,40 @@ class Metrics:
         )
         for found in ("hit", "miss"):
             self._evaluations.labels(found)
+
+        self._waits = Histogram(
+            "headgate_copies_wait_seconds",
+            "Time that readers waited for governed copies, by how it ended: ready, late (they come back), crowded (too many waited), refused",
+            ["outcome"],
+            registry=self.registry,
+            buckets=(0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20),
+        )
+        for outcome in ("ready", "late", "crowded", "refused"):
+            self._waits.labels(outcome)
+        # What all processes share is told by whoever was asked last.
+        self._copies = Gauge(
+            "headgate_copies",
+            "Governed copies by state: wanted, making, made, failed",
+            ["state"],
+            registry=self.registry,
+            multiprocess_mode="mostrecent",
+        )
+        self._oldest = Gauge(
+            "headgate_copies_oldest_seconds",
+            "For how long the copy that has waited the longest has been wanted; 0 if none is",
+            registry=self.registry,
+            multiprocess_mode="mostrecent",
+        )
+
+    def waited(self, outcome: str, seconds: float) -> None:
+        """Count a client that waited for copies."""
+        self._waits.labels(outcome).observe(seconds)
+
+    def backlog(self, copies: Mapping[str, int], oldest: float) -> None:
+        """Set what the store says at this moment."""
+        for state, count in copies.items():
+            self._copies.labels(state).set(count)
+        self._oldest.set(oldest)
 
     def evaluated(self, hit: bool) -> None:
         """Count a plan that was looked for in the cache of evaluations."""

@@ -40,6 +40,8 @@ def _routes(settings: Settings, metrics: Metrics) -> Routes:
     @routes.on("GET", "/metrics", Op.READ_METRICS, _server)
     def read_metrics(call: DoorCall) -> Any:
         """The server's metrics, for Prometheus."""
+        pending = call.steward.care.pending(call.permit)
+        metrics.backlog(pending.copies, pending.oldest)
         return Answer(metrics.text(), media="text/plain; version=0.0.4; charset=utf-8")
 
     @routes.on("GET", "/configs", Open.ANYONE)

@@ -22,15 +22,6 @@ _AT_STORAGE: Final = (
 )
 
 
-class SparkMissing(Unavailable):
-    """PySpark is not there, or lacks what Spark Connect needs."""
-
-    def __init__(self, *, remote: bool = False) -> None:
-        extra = "connect" if remote else "spark"
-        what = "the client of Spark Connect" if remote else "Spark"
-        super().__init__(f"{what} is not installed", hint=f"install it with: pip install 'headgate[{extra}]'")
-
-
 class JobFailed(HeadgateError):
     """Spark did not finish a job; nothing of it can be seen.
 

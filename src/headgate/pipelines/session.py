@@ -1,7 +1,6 @@
 """The Spark session that jobs run in: local, on a cluster, or behind Spark Connect."""
 
 import hashlib
-import importlib.util
 import logging
 import threading
 import warnings
@@ -11,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
 
-from headgate.pipelines.errors import SparkLacks, SparkMissing
+from headgate.model.extras import Extra, ExtraMissing
+from headgate.pipelines.errors import SparkLacks
 from headgate.pipelines.needs import LOCAL_JOBS, PACKAGES, SparkNeeds, SparkWork, needs_of
 
 if TYPE_CHECKING:
@@ -64,12 +64,18 @@ def open_session(settings: SparkSettings | None = None) -> "SparkSession":
     try:
         return _open(settings or SparkSettings())
     except ImportError as error:
-        raise SparkMissing(remote=settings is not None and settings.remote is not None) from error
+        # PySpark has an error of its own for what Spark Connect lacks: it names no module.
+        raise missing(remote=settings is not None and settings.remote is not None) from error
+
+
+def missing(*, remote: bool) -> ExtraMissing:
+    """The refusal of a process without Spark, or without the client of Spark Connect."""
+    return ExtraMissing(Extra.CONNECT if remote else Extra.SPARK)
 
 
 def is_installed() -> bool:
     """Whether this process could open a session at all."""
-    return importlib.util.find_spec("pyspark") is not None
+    return Extra.SPARK.installed
 
 
 def _open(settings: SparkSettings) -> "SparkSession":

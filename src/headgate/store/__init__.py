@@ -10,13 +10,14 @@ leave behind. Other rooms take the modules from here, whatever folder they stand
 
 from headgate.store.database import Read, Store, Write
 from headgate.store.metadata import dropped, models, outside_tables, places, pointers, statistics
-from headgate.store.reads import answers, given_files, keys, ledger, mask_keys, plans, probes
+from headgate.store.reads import answers, backlog, given_files, keys, ledger, mask_keys, plans, probes
 
 __all__ = [
     "Read",
     "Store",
     "Write",
     "answers",
+    "backlog",
     "dropped",
     "given_files",
     "keys",

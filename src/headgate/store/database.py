@@ -25,6 +25,7 @@ from sqlalchemy.exc import IntegrityError, OperationalError, ProgrammingError, S
 
 from headgate.model.changes import Change
 from headgate.model.errors import Conflict, Unavailable
+from headgate.model.extras import Extra, needs
 from headgate.store import migrations, tables
 
 _changes: Final = msgspec.json.Decoder(list[Change])
@@ -265,14 +266,15 @@ def _engine(url: str) -> Engine:
         event.listen(engine, "begin", _begin_sqlite)
         return engine
     if parsed.get_backend_name() == "postgresql":
-        return create_engine(
-            parsed.set(drivername="postgresql+psycopg"),
-            hide_parameters=True,
-            pool_size=16,
-            max_overflow=16,
-            pool_pre_ping=True,
-            connect_args={"connect_timeout": 5},
-        )
+        with needs(Extra.POSTGRES):
+            return create_engine(
+                parsed.set(drivername="postgresql+psycopg"),
+                hide_parameters=True,
+                pool_size=16,
+                max_overflow=16,
+                pool_pre_ping=True,
+                connect_args={"connect_timeout": 5},
+            )
     raise Unavailable(
         f"no store of kind '{parsed.get_backend_name()}'", hint="use sqlite:///… or postgresql://…"
     )

@@ -16,6 +16,7 @@ from headgate.catalogs.aws_sessions import ELSEWHERE, aws_session
 from headgate.catalogs.openings import Openings
 from headgate.catalogs.storage_settings import StorageSettings
 from headgate.model.errors import ConnectionFailed
+from headgate.model.extras import Extra, needs
 from headgate.vending.checks import check, payload, signed_headers
 from headgate.vending.credentials import StorageCredential, key_print, prefixes
 from headgate.vending.errors import NoVending, TooManyFiles
@@ -109,7 +110,8 @@ class Vendor:
         cacheable = request.method in ("GET", "HEAD")
         if not cacheable and not self.vends:
             raise refused(request.uri, "writes are signed only where the catalog has a role to assume")
-        from botocore.awsrequest import AWSRequest
+        with needs(Extra.AWS):
+            from botocore.awsrequest import AWSRequest
 
         headers = signed_headers(request)
         signing = AWSRequest(method=request.method, url=asked.uri, headers={**headers, "host": asked.host})
@@ -154,7 +156,8 @@ class Vendor:
         return session
 
     def _assume(self, role: str, text: str, name: str) -> RoleSession:
-        from botocore.exceptions import BotoCoreError, ClientError
+        with needs(Extra.AWS):
+            from botocore.exceptions import BotoCoreError, ClientError
 
         extra = {"ExternalId": self.settings.external_id} if self.settings.external_id else {}
         try:
@@ -185,7 +188,8 @@ class Vendor:
         )
 
     def _signing(self, scope: Scope, name: str, use: str) -> "Credentials":
-        from botocore.credentials import Credentials
+        with needs(Extra.AWS):
+            from botocore.credentials import Credentials
 
         if self.vends:
             session = self._session(scope, name, use)
@@ -205,7 +209,8 @@ class Vendor:
 
     @cached_property
     def _sts(self) -> Any:
-        from botocore.config import Config
+        with needs(Extra.AWS):
+            from botocore.config import Config
 
         quick = Config(
             connect_timeout=5,
@@ -240,7 +245,8 @@ class Vendors:
 
 @cache
 def _auth() -> Any:
-    from botocore.auth import S3SigV4Auth
+    with needs(Extra.AWS):
+        from botocore.auth import S3SigV4Auth
 
     class Auth(S3SigV4Auth):
         """Signs with the payload hash that was checked, for the payload itself is not here."""

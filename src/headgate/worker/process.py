@@ -13,8 +13,7 @@ from typing import Final
 import structlog
 
 from headgate.home import keep_private
-from headgate.pipelines.errors import SparkMissing
-from headgate.pipelines.session import SparkSettings, is_installed
+from headgate.pipelines.session import SparkSettings, is_installed, missing
 from headgate.settings.server import Settings
 from headgate.steward import Steward
 from headgate.store import Store
@@ -31,7 +30,7 @@ _SHORTEST: Final = 5.0
 def run(settings: Settings, stop: threading.Event) -> None:
     """Work until told to stop; without Spark there is nothing to begin."""
     if not is_installed():
-        raise SparkMissing(remote=settings.spark_remote is not None)
+        raise missing(remote=settings.spark_remote is not None)
     keep_private(settings, make=False)
     store = Store(settings.store.hidden)
     store.check()

@@ -14,6 +14,7 @@ from headgate.catalogs.databases.addresses import DatabaseAddress
 from headgate.catalogs.databases.watching import watched
 from headgate.catalogs.outside.line import MOST_WAITING, Line
 from headgate.model.errors import ConnectionFailed, HeadgateError
+from headgate.model.extras import Extra, needs
 
 _CONNECTING: Final = 5
 """Seconds to connect in."""
@@ -34,14 +35,15 @@ class DatabaseConnections:
         self.largest = largest
         """Bytes that one transaction may bring."""
         self._opening = threading.local()
-        self.engine = create_engine(
-            address.url(),
-            hide_parameters=True,
-            pool_size=4,
-            max_overflow=MOST_WAITING,
-            pool_timeout=_CONNECTING,
-            connect_args=_postgres(address, user, password) if address.host else _SQLITE,
-        )
+        with needs(Extra.POSTGRES):
+            self.engine = create_engine(
+                address.url(),
+                hide_parameters=True,
+                pool_size=4,
+                max_overflow=MOST_WAITING,
+                pool_timeout=_CONNECTING,
+                connect_args=_postgres(address, user, password) if address.host else _SQLITE,
+            )
         if address.host:
             # Before SQLAlchemy, which asks each new connection a few things.
             event.listen(self.engine.pool, "connect", self._watch_opening, insert=True)

@@ -2,14 +2,13 @@
 
 from typing import Final
 
-from headgate.catalogs.glue.client import GlueClient
-from headgate.catalogs.glue.pointers import GluePointers
 from headgate.catalogs.glue.settings import FORMATS, GlueSettings, storage_properties
 from headgate.catalogs.hive.metastore import HIVE, ICEBERG, MetastoreCatalog
 from headgate.catalogs.openings import Openings
 from headgate.catalogs.outside.claims import Claims
 from headgate.catalogs.outside.pointer_catalog import PointerCatalog
 from headgate.model.errors import IllegalArgument
+from headgate.model.extras import Extra, needs, require
 from headgate.model.objects import clip
 from headgate.store import Store
 from headgate.store.metadata.sources import server_of
@@ -29,6 +28,7 @@ _SHOWN: Final = {
 
 def check_glue(kind: str, properties: dict[str, str], openings: Openings) -> None:
     """Refuse properties that make no sense, and a host that is not open."""
+    require(Extra.AWS)
     GlueSettings.of(properties, own_keys=kind == BOTH).check(openings)
     if kind == BOTH:
         _formats(properties)
@@ -45,6 +45,10 @@ def glue_catalog(
 ) -> PointerCatalog | MetastoreCatalog:
     """The catalog, not yet connected; `kind` is hive, iceberg or both."""
     check_glue(kind, properties, openings)
+    with needs(Extra.AWS):
+        from headgate.catalogs.glue.client import GlueClient
+        from headgate.catalogs.glue.pointers import GluePointers
+
     settings = GlueSettings.of(properties, own_keys=kind == BOTH)
     shown, default = _SHOWN.get(kind, _SHOWN["all"]), kind
     if kind == BOTH:

@@ -20,8 +20,8 @@ from headgate.doors.authentication.simple import is_loopback
 from headgate.doors.connections import IDLE, allow_many_files
 from headgate.doors.protocol import HttpProtocol
 from headgate.home import keep_private
-from headgate.pipelines.errors import SparkMissing
-from headgate.pipelines.session import is_installed
+from headgate.model.extras import Extra
+from headgate.pipelines.session import is_installed, missing
 from headgate.settings.server import HANDOVER, Settings
 from headgate.steward import doctor
 from headgate.store import Store
@@ -54,11 +54,11 @@ def run(settings: Settings) -> None:
 def _has_worker(settings: Settings) -> bool:
     """Whether to run a worker beside the server: one that cannot work would only be started again and again."""
     if settings.worker and not is_installed():
-        missing = SparkMissing(remote=settings.spark_remote is not None)
+        lacks = missing(remote=settings.spark_remote is not None)
         log.warning(
             "no worker runs: people who may see a part of a table wait for one elsewhere",
-            problem=missing.message,
-            next=missing.hint,
+            problem=lacks.message,
+            next=lacks.hint,
         )
         return False
     return settings.worker
@@ -72,6 +72,12 @@ def _prepare(settings: Settings) -> None:
     for finding in doctor.examine(store):
         log.warning("doctor", check=finding.check, problem=finding.problem, next=finding.next)
     store.close()
+    if not Extra.FAST.installed:
+        log.info(
+            "tables of many thousand files are planned slowly",
+            problem=f"{Extra.FAST.what} is not installed",
+            next=Extra.FAST.command,
+        )
 
 
 def _listen(settings: Settings) -> socket.socket:

@@ -52,7 +52,7 @@ _PLAIN: Final = "".join(map(chr, range(0x20, 0x7F))).replace("%", "")
 
 def error(error: e.HeadgateError) -> Answer:
     """The answer for an error."""
-    code, status, pattern = next(meaning for kind, meaning in _MEANING if isinstance(error, kind))
+    code, status, pattern = meaning(type(error))
     headers = {"WWW-Authenticate": "Bearer"} if status == 401 else {}
     if status == 503:
         headers["Retry-After"] = "1"
@@ -60,6 +60,11 @@ def error(error: e.HeadgateError) -> Answer:
         headers[NEXT] = quote(error.hint, safe=_PLAIN)
     body = {"code": code, "type": _type(pattern, error), "message": str(error)}
     return Answer(body, status, headers)
+
+
+def meaning(kind: type[e.HeadgateError]) -> tuple[int, int, str]:
+    """The code, status and exception name of a kind of error; `{}` stands for the kind of object."""
+    return next(means for wide, means in _MEANING if issubclass(kind, wide))
 
 
 def no_route(methods: list[str]) -> Answer:

@@ -57,20 +57,25 @@ _WORDS: Final = {
 _LISTS: Final = {ObjectType.TABLE: Op.LIST_TABLES, ObjectType.VIEW: Op.LIST_VIEWS}
 
 
+def meaning(kind: type[e.HeadgateError]) -> tuple[int, str]:
+    """The status and exception name of a kind of error."""
+    return next(means for wide, means in _MEANING if issubclass(kind, wide))
+
+
 def error(error: e.HeadgateError) -> Answer:
     """The answer for an error."""
     if isinstance(error, Refused) and _unknowable(error.finding):
         # INVARIANT: the very answer that a missing table gets, so nobody learns which of the two it is.
         error = e.NotFound("", about=error.finding.ref.type, ref=error.finding.ref)
-    status, type = next(meaning for kind, meaning in _MEANING if isinstance(error, kind))
+    status, name = meaning(type(error))
     if isinstance(error, e.NotFound) and error.about in _MISSING:
-        type = _MISSING[error.about]
+        name = _MISSING[error.about]
     headers: dict[str, str] = {}
     if status == 401:
         headers["WWW-Authenticate"] = "Bearer"
     if status == 503:
         headers["Retry-After"] = "2"
-    return Answer(body(_message(error), type, status), status, headers)
+    return Answer(body(_message(error), name, status), status, headers)
 
 
 def _unknowable(finding: OperationFinding) -> bool:

@@ -11,6 +11,7 @@ import fastavro
 import numpy as np
 import numpy.typing as npt
 
+from headgate.model.extras import Extra
 from headgate.planning.errors import CorruptManifestError
 from headgate.planning.manifests import layout as lay
 from headgate.planning.manifests.avrofile import AvroFile
@@ -61,6 +62,8 @@ def decode_manifest(avro: AvroFile) -> RawManifest:
     """Decode with the compiled reader where it pays and can, else with the plain one; the results are the same."""
     loaded = "headgate.planning.manifests.walker" in sys.modules
     if (avro.count < SMALL_MANIFEST and not loaded) or len(avro.data) > MAX_DATA_BYTES:
+        return decode_plain(avro)
+    if not loaded and not Extra.FAST.installed:
         return decode_plain(avro)
     try:
         layout = compile_layout(avro.schema)
@@ -297,7 +300,12 @@ def _check(raw: RawManifest) -> None:
 
 
 def warm_up() -> None:
-    """Load the compiled reader (and compile it, the first time ever), so that the first large manifest need not wait."""
+    """Load the compiled reader (and compile it, the first time ever), so that the first large manifest need not wait.
+
+    Without the extra that brings it there is nothing to load: the plain reader does all the work.
+    """
+    if not Extra.FAST.installed:
+        return
     layout = Layout(np.zeros((0, 4), np.int64), 1, 1, ())
     arrays = _Arrays(layout, 0, 0, 0)
     from headgate.planning.manifests import walker

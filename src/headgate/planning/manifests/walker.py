@@ -7,6 +7,8 @@ Nothing here raises: a walk answers `OK` or why it stopped, and every read is ch
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import njit
 
@@ -20,10 +22,20 @@ from headgate.planning.manifests.layout import (
     SPAN,
 )
 
+
+def _compiled(function: Any) -> Any:
+    """Compile a function when it is first called, and keep what was compiled where there is a folder for it."""
+    try:
+        return njit(cache=True, nogil=True)(function)
+    except RuntimeError:
+        # Installed by somebody else, and without a home: every process compiles for itself.
+        return njit(nogil=True)(function)
+
+
 OK, TRUNCATED, MALFORMED, TOO_MANY_COLUMNS, TOO_MANY_ITEMS = 0, 1, 2, 3, 4
 
 
-@njit(cache=True, nogil=True)
+@_compiled
 def _long(data, position, end):  # type: ignore[no-untyped-def]
     """Read a zigzag number; a negative new position means that there is none."""
     value = np.uint64(0)
@@ -38,7 +50,7 @@ def _long(data, position, end):  # type: ignore[no-untyped-def]
     return np.int64(0), np.int64(-1)
 
 
-@njit(cache=True, nogil=True)
+@_compiled
 def _slot_of(key, guess, ids, used):  # type: ignore[no-untyped-def]
     """Find the slot of a column; columns come in the same order in every record, so the guess mostly holds."""
     count = used[0]
@@ -54,7 +66,7 @@ def _slot_of(key, guess, ids, used):  # type: ignore[no-untyped-def]
     return count
 
 
-@njit(cache=True, nogil=True)
+@_compiled
 def walk(  # type: ignore[no-untyped-def]
     data,
     start,

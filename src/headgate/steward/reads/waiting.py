@@ -22,6 +22,8 @@ class Waiting:
         self.kernel = kernel
         self.patience = PATIENCE if patience is None else patience
         self._places = threading.Semaphore(MOST_WAITING)
+        self.on_waited: Callable[[str, float], object] = lambda outcome, seconds: None
+        """Is called after a client waited: how it ended, and how long it took."""
 
     def in_request(self, permit: Permit, look: Callable[[Permit], T]) -> T:
         """What `look` answers once copies are ready, as long as a client waits for it."""
@@ -42,18 +44,25 @@ class Waiting:
             return look(permit)
         except NotReady:
             if places is not None and not places.acquire(blocking=False):
+                self.on_waited("crowded", 0.0)
                 raise
+        began, outcome = time.monotonic(), "refused"
         try:
-            ends, pause = time.monotonic() + patience, 0.05
+            ends, pause = began + patience, 0.05
             while True:
                 time.sleep(pause)
                 pause = min(pause * 1.5, 1.0)
                 permit = self.kernel.permit(permit.identity, permit.op, permit.ref)
                 try:
-                    return look(permit)
+                    found = look(permit)
                 except NotReady:
                     if time.monotonic() > ends:
+                        outcome = "late"
                         raise
+                else:
+                    outcome = "ready"
+                    return found
         finally:
+            self.on_waited(outcome, time.monotonic() - began)
             if places is not None:
                 places.release()

@@ -19,7 +19,7 @@ from headgate.steward.reads.copies.collecting import Collected, Collector
 from headgate.steward.reads.copies.governed import Governed, NotReady, recently
 from headgate.steward.reads.making import TableReads
 from headgate.steward.reads.table_read import GovernedRead
-from headgate.store import ledger
+from headgate.store import backlog, ledger
 
 log = structlog.get_logger("headgate.lenses")
 
@@ -65,6 +65,11 @@ class CopyCare:
     def status(self, permit: Permit) -> list[LensStatus]:
         """The lenses over all tables in the permit's metalake."""
         return self._status(permit, tables_below(permit.authority, permit.node))
+
+    @act(Op.READ_METRICS)
+    def pending(self, permit: Permit) -> backlog.Backlog:
+        """How many copies there are in each state, over all metalakes."""
+        return backlog.measured(self.kernel.store)
 
     @act(Op.LOAD_TABLE)
     def mine(self, permit: Permit) -> list[OwnLens]:

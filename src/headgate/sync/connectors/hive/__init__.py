@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from headgate.model.errors import IllegalArgument
+from headgate.model.extras import Extra, needs
 from headgate.sync.access.capabilities import Capabilities
 from headgate.sync.connections import Connection, people
 from headgate.sync.connectors.hive.authorizers import Authorizer
@@ -17,7 +18,8 @@ def _kind(authorizer: Authorizer) -> SystemKind:
     """The kind of connection to a metastore that this authorizer reads."""
 
     def open(name: str, at: Connection) -> "Connector":
-        from headgate.sync.connectors.hive.connector import HiveConnector
+        with needs(Extra.HIVE):
+            from headgate.sync.connectors.hive.connector import HiveConnector
 
         parts = urlsplit(at.url.hidden)
         if not parts.hostname:

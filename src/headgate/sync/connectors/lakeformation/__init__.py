@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from headgate.model.extras import Extra, needs
 from headgate.sync.connections import Connection, option
 from headgate.sync.connectors.lakeformation.capabilities import CAPABILITIES
 from headgate.sync.systems import SystemKind, SystemRecord
@@ -11,10 +12,11 @@ if TYPE_CHECKING:
 
 
 def _open(name: str, at: Connection) -> "Connector":
-    import boto3
+    with needs(Extra.AWS):
+        import boto3
 
-    from headgate.sync.connectors.lakeformation.connector import LakeFormationConnector
-    from headgate.sync.transport.aws import Aws
+        from headgate.sync.connectors.lakeformation.connector import LakeFormationConnector
+        from headgate.sync.transport.aws import Aws
 
     session = boto3.Session(
         region_name=option(name, at, "region"),

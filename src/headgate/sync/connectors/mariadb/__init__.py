@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 from headgate.model.errors import IllegalArgument
+from headgate.model.extras import Extra, needs
 from headgate.sync.connections import Connection
 from headgate.sync.connectors.mariadb.capabilities import MARIADB, MYSQL
 from headgate.sync.systems import SystemKind, SystemRecord
@@ -13,7 +14,8 @@ if TYPE_CHECKING:
 
 
 def _open(name: str, at: Connection) -> "Connector":
-    from headgate.sync.connectors.mariadb.connector import Account, MariaDBConnector
+    with needs(Extra.MYSQL):
+        from headgate.sync.connectors.mariadb.connector import Account, MariaDBConnector
 
     parts = urlsplit(at.url.hidden)
     user = at.user or unquote(parts.username or "")

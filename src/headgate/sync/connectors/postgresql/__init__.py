@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from headgate.model.extras import Extra, needs
 from headgate.sync.connections import Connection
 from headgate.sync.connectors.postgresql.capabilities import CAPABILITIES
 from headgate.sync.systems import SystemKind, SystemRecord
@@ -11,7 +12,8 @@ if TYPE_CHECKING:
 
 
 def _open(name: str, at: Connection) -> "Connector":
-    from headgate.sync.connectors.postgresql.connector import PostgresConnector
+    with needs(Extra.POSTGRES):
+        from headgate.sync.connectors.postgresql.connector import PostgresConnector
 
     return PostgresConnector(at.url.hidden, at.catalog, name)
 
