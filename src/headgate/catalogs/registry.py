@@ -8,8 +8,9 @@ from typing import Final, Protocol
 import msgspec
 
 from headgate.catalogs import folders
-from headgate.catalogs.databases.addresses import URL_KEY
+from headgate.catalogs.databases.addresses import DATABASE_KEY, URL_KEY
 from headgate.catalogs.databases.iceberg_catalog import NAME, check_jdbc, jdbc_catalog
+from headgate.catalogs.databases.relational.catalog import relational_address, relational_catalog
 from headgate.catalogs.glue.catalog import BOTH, check_glue, glue_catalog
 from headgate.catalogs.hive.metastore import HIVE, ICEBERG
 from headgate.catalogs.interface import Catalog
@@ -159,6 +160,8 @@ class Registry:
             self._glue(_ICEBERG, ICEBERG, BACKEND),
             self._glue("hive", HIVE, "metastore-type"),
             self._glue("glue", BOTH, "aws-region"),
+            self._database("jdbc-postgresql"),
+            self._database("jdbc-mysql"),
             Provider(CatalogType.FILESET, "fileset", "", kept),
             Provider(CatalogType.MESSAGING, "topic", "", kept),
             Provider(CatalogType.MODEL, "model", "", kept),
@@ -176,6 +179,20 @@ class Registry:
             d,
             lambda: jdbc_catalog(self.store, d.name, d.folder, d.properties, self.openings, self.warehouse),
         )
+
+    def _database(self, provider: str) -> Provider:
+        """The tables of a database of its own kind."""
+
+        def check(d: CatalogDefinition) -> None:
+            relational_address(provider, d.properties, self.openings)
+
+        def opened(d: CatalogDefinition) -> Catalog:
+            return self._kept_open(
+                d, lambda: relational_catalog(provider, self.store, d.name, d.properties, self.openings)
+            )
+
+        fixed = frozenset({URL_KEY, DATABASE_KEY})
+        return Provider(CatalogType.RELATIONAL, provider, "", opened, fixed, frozenset({"jdbc-user"}), check)
 
     def _check_jdbc(self, definition: CatalogDefinition) -> None:
         self._check_warehouse(definition)

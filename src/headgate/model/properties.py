@@ -213,6 +213,15 @@ DEFINED: Final[Mapping[str, Defined]] = {
         (*_MODES, *(key for key in _STORAGE if key != "s3-session-token"), "aws-session-token"),
         closed=True,
     ),
+    "jdbc-postgresql catalog": Defined(
+        ("in-use", "jdbc-database", "jdbc-password", "jdbc-url", "jdbc-user"),
+        _CATALOG,
+        closed=True,
+        noted=("jdbc-driver",),
+    ),
+    "jdbc-mysql catalog": Defined(
+        ("in-use", "jdbc-password", "jdbc-url", "jdbc-user"), _CATALOG, closed=True, noted=("jdbc-driver",)
+    ),
     "fileset catalog": Defined(
         ("credential-providers", "in-use", "location", "location-*", *_S3),
         (
@@ -280,11 +289,12 @@ MEANING: Final[Mapping[str, str]] = {
     "credential-providers": "what is given out for files: see [Access to files](storage.md)",
     "default-table-format": "`hive` (the default) or `iceberg`: what a new table becomes that does not say it by its property `provider`",
     "in-use": "whether the catalog is in use",
+    "jdbc-database": "the database, where `jdbc-url` names none",
     "jdbc-driver": "taken and ignored, as clients on Java send it",
     "jdbc-initialize": "`false`: Iceberg's tables are not made in the database, but must be there",
     "jdbc-password": "secret",
-    "jdbc-url": "`jdbc:postgresql://host:port/database` with `currentSchema` and `sslmode`, or `jdbc:sqlite:/folder/file.db`",
-    "jdbc-user": "the user that PostgreSQL knows",
+    "jdbc-url": "`jdbc:postgresql://host:port/database` with `sslmode`, `jdbc:mysql://host:port` or `jdbc:mariadb://host:port` with `sslMode`; for Iceberg's tables with `currentSchema` too, or `jdbc:sqlite:/folder/file.db`",
+    "jdbc-user": "the user that the database knows",
     "jdbc.schema-version": "`V0` or `V1`: the layout of Iceberg's tables when they are made; `V1` brings an older one up to date. Views need `V1`",
     "metastore-type": "`glue`: the metastore is AWS Glue",
     "s3-access-key-id": "secret; with Glue, for Glue as well",
@@ -328,7 +338,8 @@ def check_read(kind: str, keys: Iterable[str]) -> None:
         if key.lower().startswith(OWN) and key not in defined.own:
             own = ", ".join(name for name in defined.own if name.startswith(OWN))
             raise IllegalArgument(
-                f"property '{clip(key)}' of a {kind} is not known", hint=f"use one of {own}"
+                f"property '{clip(key)}' of a {kind} is not known",
+                hint=f"use one of {own}" if own else "leave it out",
             )
 
 

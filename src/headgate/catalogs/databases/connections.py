@@ -1,5 +1,6 @@
 """Connections to a database: bounded in number, in time and in what they bring, whatever the database does."""
 
+import struct
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -9,8 +10,8 @@ from sqlalchemy import Connection, create_engine, event
 from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from headgate.catalogs.databases import sqlite_files
-from headgate.catalogs.databases.addresses import DatabaseAddress
+from headgate.catalogs.databases import mysql_driver, sqlite_files
+from headgate.catalogs.databases.addresses import MYSQL, DatabaseAddress
 from headgate.catalogs.databases.watching import watched
 from headgate.catalogs.outside.line import MOST_WAITING, Line
 from headgate.model.errors import ConnectionFailed, HeadgateError
@@ -27,8 +28,15 @@ class DatabaseConnections:
     """The connections to one database."""
 
     def __init__(
-        self, address: DatabaseAddress, user: str, password: str, catalog: str, largest: int
+        self,
+        address: DatabaseAddress,
+        user: str,
+        password: str,
+        catalog: str,
+        largest: int,
+        most: int = MOST_WAITING + 4,
     ) -> None:
+        """`most` is how many connections there are at once."""
         self.line = Line(address.system, catalog)
         self._file = "" if address.host else address.database
         self.largest = largest
@@ -38,9 +46,9 @@ class DatabaseConnections:
             address.url(),
             hide_parameters=True,
             pool_size=4,
-            max_overflow=MOST_WAITING,
+            max_overflow=most - 4,
             pool_timeout=_CONNECTING,
-            connect_args=_postgres(address, user, password) if address.host else _SQLITE,
+            **_driven(address, user, password, largest),
         )
         if address.host:
             # Before SQLAlchemy, which asks each new connection a few things.
@@ -68,7 +76,7 @@ class DatabaseConnections:
                 raise ConnectionFailed(
                     f"{self.line.named} refuses what was asked of it", hint=_kind(error)
                 ) from None
-            except (AttributeError, LookupError, TypeError, ValueError, ArithmeticError) as error:
+            except _NONSENSE as error:
                 # The driver takes whatever comes for what it asked for.
                 raise ConnectionFailed(
                     f"{self.line.named} answers otherwise than databases do", hint=type(error).__name__
@@ -112,6 +120,30 @@ class DatabaseConnections:
         self._opening.watches.enter_context(watched(driver, _CONNECTING, self.largest))
 
 
+_NONSENSE: Final = (
+    AttributeError,
+    LookupError,
+    TypeError,
+    ValueError,
+    ArithmeticError,
+    AssertionError,
+    EOFError,
+    RuntimeError,
+    struct.error,
+)
+"""How drivers fail that were told anything."""
+
+
+def _driven(address: DatabaseAddress, user: str, password: str, largest: int) -> dict[str, Any]:
+    """What the engine is made with, as far as it depends on the driver."""
+    if not address.host:
+        return {"connect_args": _SQLITE}
+    if address.kind == MYSQL:
+        driver = mysql_driver.Connecting(address, user, password, _CONNECTING, _ANSWERING, largest)
+        return {"creator": driver.connect}
+    return {"connect_args": _postgres(address, user, password)}
+
+
 _SQLITE: Final = {"timeout": _CONNECTING, "check_same_thread": False}
 
 
@@ -138,5 +170,5 @@ def _postgres(address: DatabaseAddress, user: str, password: str) -> dict[str, A
 def _kind(error: SQLAlchemyError) -> str:
     """What kind of fault it was, without its words."""
     cause = getattr(error, "orig", None) or error
-    code = getattr(cause, "sqlstate", None)
+    code = getattr(cause, "sqlstate", None) or mysql_driver.code_of(cause)
     return f"{type(cause).__name__} {code}" if code else type(cause).__name__
