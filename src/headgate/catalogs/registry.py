@@ -14,6 +14,8 @@ from headgate.catalogs.databases.relational.catalog import relational_address, r
 from headgate.catalogs.glue.catalog import BOTH, check_glue, glue_catalog
 from headgate.catalogs.hive.metastore import HIVE, ICEBERG
 from headgate.catalogs.interface import Catalog
+from headgate.catalogs.kafka.catalog import KafkaCatalog, check_kafka
+from headgate.catalogs.kafka.settings import BROKERS, JAAS, MECHANISM, PROTOCOL, USERNAME
 from headgate.catalogs.kept import Kept
 from headgate.catalogs.locations import checked_warehouse, more_places, segment
 from headgate.catalogs.native import Native
@@ -164,6 +166,7 @@ class Registry:
             self._database("jdbc-mysql"),
             Provider(CatalogType.FILESET, "fileset", "", kept),
             Provider(CatalogType.MESSAGING, "topic", "", kept),
+            self._kafka(),
             Provider(CatalogType.MODEL, "model", "", kept),
         )
 
@@ -193,6 +196,16 @@ class Registry:
 
         fixed = frozenset({URL_KEY, DATABASE_KEY})
         return Provider(CatalogType.RELATIONAL, provider, "", opened, fixed, frozenset({"jdbc-user"}), check)
+
+    def _kafka(self) -> Provider:
+        def check(d: CatalogDefinition) -> None:
+            check_kafka(d.properties, self.openings)
+
+        def opened(d: CatalogDefinition) -> Catalog:
+            return KafkaCatalog(check_kafka(d.properties, self.openings), d.name, self.openings)
+
+        asked = frozenset({JAAS, MECHANISM, PROTOCOL, USERNAME})
+        return Provider(CatalogType.MESSAGING, "kafka", "", opened, frozenset({BROKERS}), asked, check)
 
     def _check_jdbc(self, definition: CatalogDefinition) -> None:
         self._check_warehouse(definition)
@@ -282,6 +295,8 @@ class Registry:
                 if folders.is_touched(root):
                     self.openings.check_place(f"the location '{clip(key)}' of the catalog", root)
             return
+        if definition.type is CatalogType.MESSAGING:
+            self.provider(definition.type, definition.provider, properties).check(definition)
         if definition.type is not CatalogType.RELATIONAL:
             return
         self.openings.check_addresses(properties)

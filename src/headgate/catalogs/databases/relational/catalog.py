@@ -128,7 +128,19 @@ class RelationalCatalog:
         schema = _flat(at.schema)
         checked_definition(definition)
         engine = self._engine(definition.properties)
-        columns = tuple(DatabaseColumn(column) for column in definition.columns)
+        # As every database has it, whether or not that was asked for.
+        required = {
+            path[0]
+            for index in definition.indexes
+            if index.index_type.lower() == "primary_key"
+            for path in index.field_names
+        }
+        columns = tuple(
+            DatabaseColumn(
+                msgspec.structs.replace(column, nullable=False) if column.name in required else column
+            )
+            for column in definition.columns
+        )
         made = DatabaseTable(at.name, "", columns, definition.indexes, definition.comment or None, engine)
         self._check_columns(made.shown)
         self.system.create(schema, made)

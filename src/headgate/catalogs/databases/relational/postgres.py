@@ -311,8 +311,8 @@ def _key(index: t.Index) -> tuple[Piece, ...]:
 
 
 def _column_comment(schema: str, table: str, column: t.TableColumn) -> Statement:
-    said: Piece = QuotedText(column.comment) if column.comment else Word("NULL")
-    return Statement(Word("COMMENT ON COLUMN"), name(schema, table, column.name), Word("IS"), said)
+    comment: Piece = QuotedText(column.comment) if column.comment else Word("NULL")
+    return Statement(Word("COMMENT ON COLUMN"), name(schema, table, column.name), Word("IS"), comment)
 
 
 def _is_own(schema: str) -> bool:
