@@ -93,14 +93,14 @@ def test_no_name_and_no_text_is_more_than_that(opened: Opened) -> None:
                 t.TableColumn("k", "integer", nullable=False),
             ),
             name,
-            indexes=(t.Index("unique_key", (("k",),), name),),
+            indexes=(t.Index("unique_key", (("k",),), f"{name}k"),),
         )
-        opened.catalog.create_table(TablePlace(("s",), name), made)
-        loaded = catalog.load_table(TablePlace(("s",), name, at.object)).definition
+        catalog.create_table(TablePlace(("s",), name), made)
+        loaded = database(opened)._definition(database(opened).system.load("s", name))
         assert [column.name for column in loaded.columns] == [name, "k"]
         default = loaded.columns[0].default_value
         assert (loaded.comment, loaded.columns[0].comment, default.value if default else None) == (name,) * 3
-        assert [index.name for index in loaded.indexes] == [name]
+        assert [index.name for index in loaded.indexes] == [f"{name}k"]
     assert set(catalog.tables(("s",))) == {"t", *HOSTILE}
     assert {"s", *(name for name in HOSTILE if ":" not in name)} <= set(catalog.schemas(()))
     assert list(catalog.load_table(at).fields) == ["a"]
@@ -212,7 +212,8 @@ def test_a_change_that_fails_in_the_middle_is_none(opened: Opened) -> None:
             opened.catalog.alter_table(at, changes)
         assert opened.catalog.load_table(at) == before
     # What its rows do not survive is not called undone.
-    staged = opened.catalog.alter_table(at, (t.DeleteColumn(("a",)), t.AddColumn(("b",), "integer")))
+    changes = (t.AddColumn(("b",), "integer"), t.DeleteColumn(("a",)))
+    staged = opened.catalog.alter_table(at, changes)
     with pytest.raises(OutcomeUnknown):
         staged.abandon()
 

@@ -173,11 +173,14 @@ def test_a_broker_leads_nobody_to_a_host_that_is_not_open(api: Api, kafka: Broke
     assert "t" not in past.list_topics(timeout=10).topics
 
 
-@pytest.mark.parametrize("jaas", [False, True])
+@pytest.mark.parametrize(
+    ("mechanism", "jaas"),
+    [("PLAIN", False), ("PLAIN", True), ("SCRAM-SHA-256", False), ("SCRAM-SHA-512", False)],
+)
 def test_a_password_gets_in_and_is_shown_to_nobody(
-    api: Api, kafka: Broker, past: AdminClient, jaas: bool
+    api: Api, kafka: Broker, past: AdminClient, mechanism: str, jaas: bool
 ) -> None:
-    given = dict(SASL)
+    given = {**SASL, "gravitino.bypass.sasl.mechanism": mechanism}
     if jaas:
         del given["gravitino.bypass.sasl.username"], given["gravitino.bypass.sasl.password"]
         given["gravitino.bypass.sasl.jaas.config"] = f'{JAAS} username="{USER}" password="{PASSWORD}";'
@@ -186,11 +189,47 @@ def test_a_password_gets_in_and_is_shown_to_nobody(
     assert api("admin", "POST", TOPICS, {"name": "t"}).status_code == 200
     shown = api("admin", "GET", CATALOG)
     assert PASSWORD not in shown.text
-    assert shown.json()["catalog"]["properties"]["gravitino.bypass.sasl.mechanism"] == "PLAIN"
-    wrong = declare(
-        api, f"127.0.0.1:{kafka.sasl}", "w", **{**SASL, "gravitino.bypass.sasl.password": "wrong"}
-    )
-    assert wrong.status_code in (200, 403)
+    assert shown.json()["catalog"]["properties"]["gravitino.bypass.sasl.mechanism"] == mechanism
+    assert api("admin", "DELETE", f"{CATALOG}?force=true").status_code == 200
+    given.pop("gravitino.bypass.sasl.jaas.config", None)
+    wrong = {**SASL, **given, "gravitino.bypass.sasl.password": "wrong"}
+    assert declare(api, f"127.0.0.1:{kafka.sasl}", **wrong).status_code == 200
+    assert api("admin", "GET", f"{CATALOG}/schemas").status_code == 200
+    refused = api("admin", "GET", TOPICS)
+    assert refused.status_code == 502, refused.text
+    assert "does not let the catalog in" in refused.text
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"",
+        b"HTTP/1.1 400 Bad Request\r\n\r\n",
+        b"\x7f\xff\xff\xff" + bytes(100),
+        b"\x00\x00\x00\x04" + bytes(4),
+        # The right number, no brokers, and more topics than there are bytes.
+        b"\x00\x00\x00\x16\x00\x00\x00\x01" + bytes(8) + b"\xff\xff" + bytes(4) + b"\x7f\xff\xff\xff",
+    ],
+)
+def test_what_says_it_is_kafka_takes_neither_time_nor_memory(api: Api, answer: bytes) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def talk() -> None:
+            with suppress(OSError):
+                while True:
+                    wire, _ = listening.accept()
+                    with wire, suppress(OSError):
+                        wire.recv(1_000)
+                        wire.sendall(answer)
+
+        threading.Thread(target=talk, daemon=True).start()
+        assert declare(api, f"127.0.0.1:{listening.getsockname()[1]}").status_code == 200
+        assert api("admin", "GET", f"{CATALOG}/schemas").status_code == 200
+        started = time.monotonic()
+        asked = api("admin", "GET", TOPICS)
+        assert (asked.status_code, asked.json()["type"]) == (502, "ConnectionFailedException"), asked.text
+        assert "catalog 'q'" in asked.text
+        assert time.monotonic() - started < 10
 
 
 @pytest.mark.parametrize(

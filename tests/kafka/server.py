@@ -52,6 +52,8 @@ def running() -> Iterator[Broker]:
     broker = Broker(free_port(), free_port(), free_port(), free_port())
     controller = free_port()
     jaas = "org.apache.kafka.common.security.plain.PlainLoginModule required"
+    scram = "org.apache.kafka.common.security.scram.ScramLoginModule required;"
+    users = [f"SCRAM-SHA-{size}=[name={USER},password={PASSWORD}]" for size in (256, 512)]
     settings = {
         "process.roles": "broker,controller",
         "node.id": 1,
@@ -61,8 +63,9 @@ def running() -> Iterator[Broker]:
         "advertised.listeners": f"OPEN://127.0.0.1:{broker.port},ELSEWHERE://127.0.0.2:{broker.closed},"
         f"USERS://127.0.0.1:{broker.sasl}",
         "listener.security.protocol.map": "OPEN:PLAINTEXT,ELSEWHERE:PLAINTEXT,USERS:SASL_PLAINTEXT,CONTROLLER:PLAINTEXT",
-        "sasl.enabled.mechanisms": "PLAIN",
+        "sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-256,SCRAM-SHA-512",
         "listener.name.users.plain.sasl.jaas.config": f'{jaas} user_{USER}="{PASSWORD}";',
+        **{f"listener.name.users.scram-sha-{size}.sasl.jaas.config": scram for size in (256, 512)},
         "inter.broker.listener.name": "OPEN",
         "controller.listener.names": "CONTROLLER",
         "log.dirs": folder / "data",
@@ -79,7 +82,15 @@ def running() -> Iterator[Broker]:
     try:
         with (folder / "log").open("wb") as log:
             made = subprocess.run(
-                [*command, "kafka.tools.StorageTool", "format", f"--cluster-id={id}", "-c", str(file)],
+                [
+                    *command,
+                    "kafka.tools.StorageTool",
+                    "format",
+                    f"--cluster-id={id}",
+                    "-c",
+                    str(file),
+                    *(f"--add-scram={user}" for user in users),
+                ],
                 cwd=folder,
                 stdout=log,
                 stderr=subprocess.STDOUT,

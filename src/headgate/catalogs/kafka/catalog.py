@@ -1,16 +1,18 @@
 """`provider=kafka`: the topics of a cluster, all in the one schema `default`, as Gravitino has them."""
 
 import re
+from collections.abc import Iterable
 from typing import Final
 
 from headgate.catalogs.interface import Namespace
-from headgate.catalogs.kafka.cluster import KafkaCluster, check_installed
+from headgate.catalogs.kafka.cluster import KafkaCluster
 from headgate.catalogs.kafka.settings import KafkaSettings
 from headgate.catalogs.openings import Openings
 from headgate.model.errors import IllegalArgument, NotFound, Unsupported
 from headgate.model.objects import SCHEMA_SEPARATOR, ObjectType, clip
 
 SCHEMA: Final = "default"
+_LONGEST: Final = 8_000
 _TOPIC: Final = re.compile(r"(?!\.{1,2}$)[A-Za-z0-9._-]{1,249}", re.ASCII)
 
 
@@ -18,7 +20,6 @@ def check_kafka(properties: dict[str, str], openings: Openings) -> KafkaSettings
     """The settings of a catalog; refuses properties that make no sense, and hosts that are not open."""
     settings = KafkaSettings.of(properties)
     settings.check(openings)
-    check_installed()
     return settings
 
 
@@ -77,13 +78,21 @@ class KafkaCatalog:
             raise IllegalArgument(
                 f"'{clip(name)}' cannot be the name of a topic", hint="use letters, digits and . _ -"
             )
+        _check_short(properties.items())
         self.cluster.create(name, properties)
 
     def alter_topic(self, name: str, properties: tuple[tuple[str, str | None], ...]) -> None:
+        _check_short(properties)
         self.cluster.alter(name, properties)
 
     def drop_topic(self, name: str) -> None:
         self.cluster.drop(name)
+
+
+def _check_short(properties: Iterable[tuple[str, str | None]]) -> None:
+    for key, value in properties:
+        if max(len(key), len(value or "")) > _LONGEST:
+            raise IllegalArgument(f"property '{clip(key)}' of a topic is too long for Kafka")
 
 
 def _one_schema() -> Unsupported:

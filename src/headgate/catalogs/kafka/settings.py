@@ -65,20 +65,6 @@ class KafkaSettings(msgspec.Struct, frozen=True):
         for broker in self.brokers:
             openings.check_url(f"property '{BROKERS}'", f"kafka://{broker}")
 
-    def client(self) -> dict[str, str | int | bool]:
-        """As the client's library wants them."""
-        found: dict[str, str | int | bool] = {
-            "bootstrap.servers": ",".join(self.brokers),
-            "security.protocol": self.protocol,
-        }
-        if self.mechanism and self.username and self.password:
-            found |= {
-                "sasl.mechanism": self.mechanism,
-                "sasl.username": self.username,
-                "sasl.password": self.password.hidden,
-            }
-        return found
-
 
 def _brokers(text: str) -> tuple[str, ...]:
     found = tuple(part.strip() for part in text.split(",") if part.strip())

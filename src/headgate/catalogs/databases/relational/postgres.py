@@ -352,8 +352,9 @@ def _fault(error: DBAPIError, what: str) -> HeadgateError | None:
             return IllegalArgument(
                 f"something in the database depends on {what}", hint="drop that first, there"
             )
-        case "55P03" | "40P01" | "40001":
-            return Conflict(f"somebody else works on {what}", hint="try again")
+        case "55P03" | "57014" | "40P01" | "40001":
+            # Ended by the database, which has undone it.
+            return Conflict(f"somebody else works on {what}, or it takes too long", hint="try again")
         case "42501":
             return IllegalArgument(f"the user of the catalog may not change {what} in the database")
     if state[:2] in ("22", "23", "42", "0A", "44", "55"):
