@@ -15,7 +15,7 @@ _MODE: Final = "STRICT_ALL_TABLES,NO_ZERO_IN_DATE,ERROR_FOR_DIVISION_BY_ZERO,NO_
 """INVARIANT: neither ANSI_QUOTES nor NO_BACKSLASH_ESCAPES: what is quoted here is quoted there."""
 
 
-class WatchedConnection(MySQLConnection):
+class MySQLWire(MySQLConnection):
     """A connection that says which socket it talks by, so that it can be watched."""
 
     def fileno(self) -> int:
@@ -47,7 +47,7 @@ class Connecting:
 
     def connect(self) -> Any:
         """One connection. INVARIANT: whatever answers, it keeps nobody longer than a moment and brings no more than it may."""
-        driver = WatchedConnection(
+        driver = MySQLWire(
             host=self.address[0],
             port=self.address[1],
             user=self.user,
