@@ -47,7 +47,19 @@ HOSTILE = (
     "select",
     "a/*b",
 )
-TEXTS = (*HOSTILE, "O'Reilly\\", "new\nline", "{x}", "$$", "\\'; DROP TABLE t; -- ")
+TEXTS = (
+    *HOSTILE,
+    "current_timestamp",
+    "NULL",
+    "true",
+    "7",
+    "b'1'",
+    "O'Reilly\\",
+    "new\nline",
+    "{x}",
+    "$$",
+    "\\'; DROP TABLE t; -- ",
+)
 KINDS = ("postgresql", "mariadb", "mysql")
 
 

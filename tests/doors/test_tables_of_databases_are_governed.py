@@ -144,6 +144,19 @@ def test_what_the_database_holds_is_listed_and_what_it_keeps_for_itself_is_not(a
     assert "s" not in names(api, f"{CATALOG}/schemas")
 
 
+def test_a_broken_table_is_shown_with_the_reason(api: Api, run: Run, people: People) -> None:
+    assert make(api).status_code == 200
+    if "postgresql" not in api("admin", "GET", CATALOG).json()["catalog"]["provider"]:
+        return
+    run("CREATE TABLE s.empty ()")
+    assert names(api, TABLES) == ["empty", "t"]
+    properties = api("admin", "GET", f"{TABLES}/empty").json()["table"]["properties"]
+    assert properties["headgate.broken"] == "it has no columns"
+    restrict(api, people)
+    assert api("ann", "GET", f"{TABLES}/empty").status_code == 403
+    assert shown(api) == ["name"]
+
+
 def test_a_table_is_dropped_and_not_purged(api: Api, run: Run) -> None:
     assert make(api).status_code == 200
     purged = api("admin", "DELETE", f"{TABLES}/t?purge=true")
@@ -151,6 +164,19 @@ def test_a_table_is_dropped_and_not_purged(api: Api, run: Run) -> None:
     assert api("admin", "DELETE", f"{TABLES}/t").json()["dropped"] is True
     assert api("admin", "DELETE", f"{TABLES}/t").json()["dropped"] is False
     assert make(api).status_code == 200
+
+
+def test_default_values_are_written_as_gravitinos_clients_write_them(api: Api, run: Run) -> None:
+    now = {"type": "function", "funcName": "current_timestamp", "funcArgs": []}
+    five = {"type": "literal", "dataType": "integer", "value": "5"}
+    columns = [
+        {"name": "at", "type": "timestamp", "nullable": False, "autoIncrement": False, "defaultValue": now},
+        {"name": "n", "type": "integer", "nullable": True, "autoIncrement": False, "defaultValue": five},
+    ]
+    made = api("admin", "POST", TABLES, {"name": "t", "columns": columns})
+    assert made.status_code == 200, made.text
+    loaded = api("admin", "GET", f"{TABLES}/t").json()["table"]["columns"]
+    assert [column["defaultValue"] for column in loaded] == [now, five]
 
 
 def test_its_password_is_shown_to_nobody(api: Api, run: Run) -> None:

@@ -71,6 +71,7 @@ def names(api: Api, who: str = "admin") -> list[str]:
 
 def test_topics_are_created_listed_altered_and_dropped(api: Api, kafka: Broker, past: AdminClient) -> None:
     assert declare(api, kafka.brokers).status_code == 200
+    assert api("admin", "POST", f"{CATALOG}/testConnection", {}).json()["code"] == 0
     schemas = api("admin", "GET", f"{CATALOG}/schemas").json()["identifiers"]
     assert [schema["name"] for schema in schemas] == ["default"]
     given = {"partition-count": "3", "replication-factor": "1", "retention.ms": "60000"}

@@ -86,11 +86,12 @@ class DatabaseConnections:
     def _connection(self, writes: bool) -> Iterator[Connection]:
         """A connection that answers, and that is cut once its time is over or it brought too much."""
         connection = self._answering(writes)
-        try:
-            with watched(connection.connection.driver_connection, _CUT, self.largest):
+        with watched(connection.connection.driver_connection, _CUT, self.largest):
+            try:
                 yield connection
-        finally:
-            connection.close()
+            finally:
+                # Some drivers ask the database once more for that.
+                connection.close()
 
     def _answering(self, writes: bool) -> Connection:
         """One that was open may be to a database that has started anew since: then a fresh one is made."""

@@ -14,7 +14,7 @@ from headgate.catalogs.kafka import protocol as p
 from headgate.catalogs.kafka.settings import KafkaSettings
 
 _CONNECTING: Final = 5.0
-_LARGEST: Final = 16 * 1024 * 1024
+_LARGEST: Final = 8 * 1024 * 1024
 """Bytes of one answer: the names of all topics come in one."""
 _MOST_ROUNDS: Final = 100_000
 """How often a password is hashed; a broker says how often it wants that."""

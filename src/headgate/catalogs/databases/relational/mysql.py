@@ -70,6 +70,7 @@ _KEYS: Final = sql(
 _SHOWN: Final = frozenset({"BASE TABLE", "SYSTEM VERSIONED"})
 _COLLATION: Final = re.compile(r"[A-Za-z0-9_]{1,64}", re.ASCII)
 _ENGINE: Final = re.compile(r"[A-Za-z0-9_]{1,64}", re.ASCII)
+_NOW: Final = re.compile(r"CURRENT_TIMESTAMP", re.IGNORECASE)
 _PRIMARY: Final = "PRIMARY"
 
 
@@ -250,10 +251,12 @@ def _shown(row: Any, *, mariadb: bool) -> DatabaseColumn:
     value = None
     if default is not None and not unlike.startswith("it is computed"):
         # MySQL tells the value itself and says when it is an expression; MariaDB tells an expression always.
-        plain = not mariadb and not computed and not (text(default).upper().startswith("CURRENT_TIMESTAMP"))
+        bits = type == "boolean"
+        timed = (
+            isinstance(type, str) and type.startswith("timestamp") and _NOW.match(text(default)) is not None
+        )
+        plain = not (mariadb or computed or bits or timed)
         value = literal(text(default), type) if plain else shown_default(text(default), type)
-        if plain and type == "boolean":
-            value = shown_default(text(default), type)
     column = t.TableColumn(
         text(named), type, text(comment) or None, text(nullable) == "YES", counts, None if counts else value
     )
