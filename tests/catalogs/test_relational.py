@@ -9,7 +9,9 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from sqlalchemy import text as sql
 
+from headgate.catalogs.databases.relational import mysql
 from headgate.catalogs.databases.relational.catalog import RelationalCatalog
 from headgate.catalogs.interface import TablePlace
 from headgate.model import tables as t
@@ -263,6 +265,30 @@ def test_names_are_taken_and_missing_as_they_should_be(opened: Opened) -> None:
         catalog.drop_table(TablePlace(("s",), "t"), purge=True)
     catalog.drop_schema(("s",), cascade=True)
     assert "s" not in catalog.schemas(())
+
+
+def test_a_server_that_takes_small_letters_for_capital_ones_gives_no_table_a_second_name(
+    opened: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if opened.abilities is not abilities.MYSQL:
+        return
+    at = opened.create(table(("a", "integer")))
+    folding = str(mysql._TABLE).replace(":schema", "LOWER(:schema)").replace(":name", "LOWER(:name)")
+    monkeypatch.setattr(mysql, "_TABLE", sql(folding))
+    columns = str(mysql._COLUMNS).replace(":schema", "LOWER(:schema)").replace(":name", "LOWER(:name)")
+    monkeypatch.setattr(mysql, "_COLUMNS", sql(columns))
+    assert list(opened.catalog.load_table(at).fields) == ["a"]
+    for schema, name in (("s", "T"), ("S", "t")):
+        with pytest.raises(NotFound):
+            opened.catalog.load_table(TablePlace((schema,), name, at.object))
+    monkeypatch.setattr(mysql, "_asked", lambda tx: (True, True))
+    for refused in (
+        lambda: opened.catalog.create_table(TablePlace(("s",), "Big"), table(("a", "integer"))),
+        lambda: opened.catalog.create_schema(("Big",), None, {}),
+        lambda: opened.catalog.alter_table(at, (t.RenameTable("Big"),)),
+    ):
+        with pytest.raises(IllegalArgument, match="capital"):
+            refused()
 
 
 def test_a_database_that_goes_away_keeps_nobody_waiting_and_comes_back(store: Store, tmp_path: Path) -> None:

@@ -126,7 +126,7 @@ def test_nothing_of_it_leaves_by_the_iceberg_door(api: Api, run: Run, people: Pe
 
 def test_what_the_database_holds_is_listed_and_what_it_keeps_for_itself_is_not(api: Api, run: Run) -> None:
     run("CREATE TABLE s.there (a integer)")
-    run("CREATE VIEW s.seen AS SELECT a FROM s.there")
+    run("CREATE VIEW s.seen AS SELECT 1 AS a")
     assert names(api, TABLES) == ["there"]
     assert shown(api, "admin", "there") == ["a"]
     schemas = set(names(api, f"{CATALOG}/schemas"))

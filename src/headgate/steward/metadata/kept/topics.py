@@ -7,7 +7,7 @@ import msgspec
 from headgate.catalogs.interface import OutsideTopics, Staged, keeps_topics
 from headgate.decide import Node, Op, visible
 from headgate.model.changes import ObjectGone
-from headgate.model.errors import HeadgateError, NotFound, OutcomeUnknown
+from headgate.model.errors import ConnectionFailed, HeadgateError, NotFound, OutcomeUnknown
 from headgate.model.objects import ObjectType, checked_name, clip
 from headgate.model.properties import check_read
 from headgate.model.records import ObjectRecord
@@ -48,7 +48,7 @@ class Topics(Leaves):
                 until.decided_by = tx
 
             made = self.create(permit, name, comment, {}, settle=settle)
-        return _with(made, cluster.topic(name))
+        return _with(made, _settings(cluster, name, properties))
 
     @act(Op.LOAD_TOPIC)
     def load(self, permit: Permit) -> ObjectRecord:
@@ -75,7 +75,7 @@ class Topics(Leaves):
             if updates.properties:
                 raise _kept(name) from error
             raise
-        return _with(altered, cluster.topic(name))
+        return _with(altered, _settings(cluster, name, {}))
 
     @act(Op.DROP_TOPIC)
     def discard(self, permit: Permit) -> None:
@@ -98,6 +98,14 @@ class Topics(Leaves):
         """The cluster behind the catalog of a permit, if there is one."""
         adapter = self.catalogs.adapter(permit)
         return adapter if keeps_topics(adapter) else None
+
+
+def _settings(cluster: OutsideTopics, name: str, otherwise: dict[str, str]) -> dict[str, str]:
+    """The settings of a topic after a change, which not every broker has heard of yet."""
+    try:
+        return cluster.topic(name)
+    except (ConnectionFailed, NotFound):
+        return otherwise
 
 
 def _with(record: ObjectRecord, settings: dict[str, str]) -> ObjectRecord:
