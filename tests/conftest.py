@@ -23,6 +23,7 @@ from headgate.store import Store, database
 from tests import spark_upkeep
 from tests.environments import clickhouse_python, duckdb_python, gravitino_python, s3fs_python
 from tests.hive.server import hive_metastore, hive_metastore_four
+from tests.kafka.server import kafka
 from tests.mariadb import mariadb_server
 from tests.minio import minio
 from tests.mysql.server import mysql_server
@@ -39,6 +40,7 @@ __all__ = [
     "gravitino_python",
     "hive_metastore",
     "hive_metastore_four",
+    "kafka",
     "mariadb_server",
     "minio",
     "mysql_server",

@@ -13,6 +13,7 @@ _HERE: Final = Path(__file__).parent
 NAMES: Final = {
     _HERE / "hive" / "pom.xml": "Hive Metastore 3",
     _HERE / "hive" / "four" / "pom.xml": "Hive Metastore 4",
+    _HERE / "kafka" / "pom.xml": "Kafka",
     _HERE / "mysql" / "pom.xml": "MySQL 8",
     _HERE / "nessie" / "pom.xml": "Nessie",
     _HERE / "ranger" / "pom.xml": "Ranger's policy engine",

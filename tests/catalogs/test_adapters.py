@@ -7,12 +7,16 @@ import pytest
 
 from headgate.catalogs.native import Native
 from headgate.store import Store
-from tests.catalogs import glue_server, jdbc
+from tests.catalogs import abilities, glue_server, jdbc, relational
 from tests.catalogs.suite import CatalogSuite, Opened
 from tests.openings import opened as allowed
 
 GLUE = ("glue-iceberg", "glue-both")
 JDBC = ("jdbc-sqlite", "jdbc-sqlite-v0", "jdbc-postgresql", "jdbc-postgresql-v0")
+
+TABLES = {"postgresql": abilities.POSTGRES, "mariadb": abilities.MYSQL, "mysql": abilities.MYSQL}
+"""The tables of databases of these kinds, and what they can do."""
+REAL = pytest.mark.real
 
 
 @pytest.fixture(scope="module")
@@ -21,10 +25,22 @@ def glue() -> Iterator[str]:
         yield url
 
 
-@pytest.fixture(params=["native", *JDBC, *GLUE])
+@pytest.fixture(params=["native", *JDBC, *GLUE, *(pytest.param(kind, marks=REAL) for kind in TABLES)])
 def opened(request: pytest.FixtureRequest, store: Store, tmp_path: Path) -> Iterator[Opened]:
     if request.param == "native":
         yield Opened(Native(store, str(tmp_path / "warehouse"), "lake/cat", {}, allowed(tmp_path)), store)
+        return
+    if request.param in TABLES:
+        if request.param == "postgresql":
+            declared = relational.on_postgres(request.getfixturevalue("postgres_url"))
+        else:
+            server = request.getfixturevalue(f"{request.param}_server")
+            declared = relational.on_mysql(relational.emptied(server), request.param)
+        provider = "jdbc-postgresql" if request.param == "postgresql" else "jdbc-mysql"
+        database = relational.opened_catalog(provider, store, declared, tmp_path)
+        database.create_schema(("s",), None, {})
+        yield Opened(database, store, TABLES[request.param])
+        database.close()
         return
     if request.param in GLUE:
         glue_server.backend().reset()

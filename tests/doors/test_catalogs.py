@@ -136,7 +136,7 @@ def test_a_provider_that_is_not_built_is_refused_and_those_that_are_are_named(ap
         {"type": "relational", "provider": "hive"},
         {"type": "relational", "provider": "lakehouse-iceberg", "properties": {"catalog-backend": "hive"}},
         {"type": "relational"},
-        {"type": "messaging", "provider": "kafka"},
+        {"type": "messaging", "provider": "pulsar"},
         {"type": "messaging"},
         {"type": "fileset", "provider": "lakehouse-iceberg"},
     ):

@@ -38,6 +38,9 @@ ICEBERG: Final = (
     "rest-client-connection-timeout-ms rest-client-socket-timeout-ms"
 )
 
+JDBC: Final = (
+    "jdbc-url jdbc-driver jdbc-user jdbc-password jdbc.pool.min-size jdbc.pool.max-size jdbc.pool.max-wait-ms"
+)
 GLUE: Final = "aws-region aws-glue-catalog-id aws-glue-endpoint warehouse"
 
 GRAVITINO: Final[dict[str, str]] = {
@@ -51,9 +54,13 @@ GRAVITINO: Final[dict[str, str]] = {
     "default.catalog",
     "glue catalog": f"{BASE} {CREDENTIALS} {GLUE} aws-access-key-id aws-secret-access-key default-table-format "
     "table-format-filter",
+    "jdbc-postgresql catalog": f"{BASE} {JDBC} jdbc-database",
+    "jdbc-mysql catalog": f"{BASE} {JDBC}",
     "fileset catalog": f"{BASE} {KERBEROS} {CREDENTIALS} {CLOUDS} location location-x filesystem-providers "
     "default-filesystem-provider filesystem-conn-timeout-secs fileset-cache-eviction-interval-ms fileset-cache-max-size "
     "disable-filesystem-ops fs.path.config.x",
+    "kafka catalog": f"{BASE} bootstrap.servers gravitino.bypass.security.protocol gravitino.bypass.sasl.mechanism "
+    "gravitino.bypass.sasl.jaas.config gravitino.bypass.ssl.truststore.location",
     "topic catalog": f"{BASE} credential-providers bootstrap.servers",
     "model catalog": f"{BASE} credential-providers",
     "relational schema": "gravitino.identifier",
@@ -65,6 +72,7 @@ GRAVITINO: Final[dict[str, str]] = {
     "hive table": "gravitino.identifier comment location table-type format input-format output-format serde-name serde-lib "
     "serde.parameter.x external numFiles totalSize transient_lastDdlTime",
     "fileset": f"gravitino.identifier default-location-name placeholder-x {KERBEROS} {CREDENTIALS} {CLOUDS}",
+    "kafka topic": "gravitino.identifier partition-count replication-factor",
     "topic": "gravitino.identifier partition-count replication-factor",
     "model": "gravitino.identifier default-uri-name",
 }

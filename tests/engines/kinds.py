@@ -93,6 +93,13 @@ KINDS: Final[dict[str, EngineCatalog]] = {
         "jdbc-postgresql", jdbc_url="jdbc:postgresql://db.example.com:5432/shop", jdbc_user="reader"
     ),
     "jdbc-mysql": catalog("jdbc-mysql", jdbc_url="jdbc:mysql://db.example.com:3306", jdbc_user="reader"),
+    "jdbc-postgresql-database": catalog(
+        "jdbc-postgresql",
+        jdbc_url="jdbc:postgresql://db.example.com?sslmode=require",
+        jdbc_database="shop",
+        jdbc_user="reader",
+    ),
+    "jdbc-mariadb": catalog("jdbc-mysql", jdbc_url="jdbc:mariadb://db.example.com:3306", jdbc_user="reader"),
     "kafka": catalog("kafka", CatalogType.MESSAGING, bootstrap__servers="broker.example.com:9092"),
     "topic": catalog("topic", CatalogType.MESSAGING),
     "fileset": catalog("fileset", CatalogType.FILESET),

@@ -219,6 +219,23 @@ class CommitsTogether(IcebergCatalog, Protocol):
         """Commit to several tables, all or none of them."""
 
 
+@runtime_checkable
+class OutsideTopics(NamingCatalog, Protocol):
+    """A catalog whose topics another system keeps, with their settings."""
+
+    def topic(self, name: str) -> dict[str, str]:
+        """The settings of a topic as they are now; NotFound."""
+
+    def create_topic(self, name: str, properties: dict[str, str]) -> None:
+        """Make a topic; AlreadyExists."""
+
+    def alter_topic(self, name: str, properties: tuple[tuple[str, str | None], ...]) -> None:
+        """Set settings of a topic, or remove those without a value."""
+
+    def drop_topic(self, name: str) -> None:
+        """Delete a topic; NotFound."""
+
+
 _kinds: Final[dict[tuple[type, type], bool]] = {}
 """Remembered by class: to compare all methods for every request would cost more than the request."""
 
@@ -241,6 +258,11 @@ def keeps_names(catalog: Catalog) -> TypeGuard[NamingCatalog]:
 def keeps_tables(catalog: Catalog) -> TypeGuard[OutsideTables]:
     """Whether another system keeps the tables of a catalog."""
     return catalog.outside and _is(catalog, OutsideTables)
+
+
+def keeps_topics(catalog: Catalog) -> TypeGuard[OutsideTopics]:
+    """Whether another system keeps the topics of a catalog."""
+    return catalog.outside and _is(catalog, OutsideTopics)
 
 
 def commits_together(catalog: Catalog) -> TypeGuard[CommitsTogether]:

@@ -28,7 +28,7 @@ RAISE_LARGEST: Final = "the operator raises 'largest-document' in headgate.toml"
 
 _NAME: Final = re.compile(r"[a-z0-9_]([a-z0-9_.-]{0,251}[a-z0-9_])?", re.ASCII)
 _AUTHORITY: Final = re.compile(r"(?P<host>[a-z0-9_.-]+|\[[0-9a-f:.]+\])(:(?P<port>[0-9]{1,5}))?", re.ASCII)
-_USUAL_PORT: Final = {"http": "80", "https": "443", "postgresql": "5432"}
+_USUAL_PORT: Final = {"http": "80", "https": "443", "mariadb": "3306", "mysql": "3306", "postgresql": "5432"}
 _ADDRESS_KEY: Final = re.compile(r"(^|[-_.])(uri|url|endpoint)$", re.IGNORECASE)
 _REGION: Final = re.compile(r"[a-zA-Z0-9-]{1,40}", re.ASCII)
 

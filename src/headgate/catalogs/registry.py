@@ -8,11 +8,14 @@ from typing import Final, Protocol
 import msgspec
 
 from headgate.catalogs import folders
-from headgate.catalogs.databases.addresses import URL_KEY
+from headgate.catalogs.databases.addresses import DATABASE_KEY, URL_KEY
 from headgate.catalogs.databases.iceberg_catalog import NAME, check_jdbc, jdbc_catalog
+from headgate.catalogs.databases.relational.catalog import relational_address, relational_catalog
 from headgate.catalogs.glue.catalog import BOTH, check_glue, glue_catalog
 from headgate.catalogs.hive.metastore import HIVE, ICEBERG
 from headgate.catalogs.interface import Catalog
+from headgate.catalogs.kafka.catalog import KafkaCatalog, check_kafka
+from headgate.catalogs.kafka.settings import BROKERS, JAAS, MECHANISM, PROTOCOL, USERNAME
 from headgate.catalogs.kept import Kept, KeptFilesets
 from headgate.catalogs.locations import checked_warehouse, more_places, segment
 from headgate.catalogs.native import Native
@@ -159,8 +162,11 @@ class Registry:
             self._glue(_ICEBERG, ICEBERG, BACKEND),
             self._glue("hive", HIVE, "metastore-type"),
             self._glue("glue", BOTH, "aws-region"),
+            self._database("jdbc-postgresql"),
+            self._database("jdbc-mysql"),
             Provider(CatalogType.FILESET, "fileset", "", lambda d: KeptFilesets(d.properties)),
             Provider(CatalogType.MESSAGING, "topic", "", kept),
+            self._kafka(),
             Provider(CatalogType.MODEL, "model", "", kept),
         )
 
@@ -176,6 +182,30 @@ class Registry:
             d,
             lambda: jdbc_catalog(self.store, d.name, d.folder, d.properties, self.openings, self.warehouse),
         )
+
+    def _database(self, provider: str) -> Provider:
+        """The tables of a database of its own kind."""
+
+        def check(d: CatalogDefinition) -> None:
+            relational_address(provider, d.properties, self.openings)
+
+        def opened(d: CatalogDefinition) -> Catalog:
+            return self._kept_open(
+                d, lambda: relational_catalog(provider, self.store, d.name, d.properties, self.openings)
+            )
+
+        fixed = frozenset({URL_KEY, DATABASE_KEY})
+        return Provider(CatalogType.RELATIONAL, provider, "", opened, fixed, frozenset({"jdbc-user"}), check)
+
+    def _kafka(self) -> Provider:
+        def check(d: CatalogDefinition) -> None:
+            check_kafka(d.properties, self.openings)
+
+        def opened(d: CatalogDefinition) -> Catalog:
+            return KafkaCatalog(check_kafka(d.properties, self.openings), d.name, self.openings)
+
+        asked = frozenset({JAAS, MECHANISM, PROTOCOL, USERNAME})
+        return Provider(CatalogType.MESSAGING, "kafka", "", opened, frozenset({BROKERS}), asked, check)
 
     def _check_jdbc(self, definition: CatalogDefinition) -> None:
         self._check_warehouse(definition)
@@ -265,6 +295,8 @@ class Registry:
                 if folders.is_touched(root):
                     self.openings.check_place(f"the location '{clip(key)}' of the catalog", root)
             return
+        if definition.type is CatalogType.MESSAGING:
+            self.provider(definition.type, definition.provider, properties).check(definition)
         if definition.type is not CatalogType.RELATIONAL:
             return
         self.openings.check_addresses(properties)

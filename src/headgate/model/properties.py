@@ -213,6 +213,15 @@ DEFINED: Final[Mapping[str, Defined]] = {
         (*_MODES, *(key for key in _STORAGE if key != "s3-session-token"), "aws-session-token"),
         closed=True,
     ),
+    "jdbc-postgresql catalog": Defined(
+        ("in-use", "jdbc-database", "jdbc-password", "jdbc-url", "jdbc-user"),
+        _CATALOG,
+        closed=True,
+        noted=("jdbc-driver",),
+    ),
+    "jdbc-mysql catalog": Defined(
+        ("in-use", "jdbc-password", "jdbc-url", "jdbc-user"), _CATALOG, closed=True, noted=("jdbc-driver",)
+    ),
     "fileset catalog": Defined(
         ("credential-providers", "in-use", "location", "location-*", *_S3),
         (
@@ -227,6 +236,19 @@ DEFINED: Final[Mapping[str, Defined]] = {
             "fs.path.config.*",
         ),
         (*_MODES, *_STORAGE),
+    ),
+    "kafka catalog": Defined(
+        (
+            "bootstrap.servers",
+            "gravitino.bypass.sasl.jaas.config",
+            "gravitino.bypass.sasl.mechanism",
+            "gravitino.bypass.sasl.password",
+            "gravitino.bypass.sasl.username",
+            "gravitino.bypass.security.protocol",
+            "in-use",
+        ),
+        _CATALOG,
+        closed=True,
     ),
     "topic catalog": Defined(("in-use",), (*_CATALOG, "bootstrap.servers", "credential-providers"), _MODES),
     "model catalog": Defined(("in-use",), (*_CATALOG, "credential-providers"), _MODES),
@@ -263,6 +285,7 @@ DEFINED: Final[Mapping[str, Defined]] = {
         (*_ALL, "external", "numfiles", "serde-name", "totalsize", "transient_lastddltime"),
     ),
     "fileset": Defined(("credential-providers", "default-location-name", "placeholder-*"), _FILES),
+    "kafka topic": Defined(("partition-count", "replication-factor"), _ALL),
     "topic": Defined((), (*_ALL, "partition-count", "replication-factor")),
     "model": Defined(("default-uri-name",), _ALL),
 }
@@ -275,16 +298,23 @@ MEANING: Final[Mapping[str, str]] = {
     "aws-glue-endpoint": "the address of Glue, if it is not AWS's for the region",
     "aws-region": "the region of Glue; it may differ from that of S3",
     "aws-secret-access-key": "secret",
+    "bootstrap.servers": "the brokers that are asked first, as `host:port`, several with commas. Hosts of all brokers that the cluster names have to be open",
     "catalog-backend": "which system keeps the Iceberg catalog",
     "catalog-backend-name": "the name of the catalog in a database that several may share; `jdbc` if it is left out",
     "credential-providers": "what is given out for files: see [Access to files](storage.md)",
     "default-table-format": "`hive` (the default) or `iceberg`: what a new table becomes that does not say it by its property `provider`",
+    "gravitino.bypass.sasl.jaas.config": "secret; user and password as Java's clients write them, in place of the two below",
+    "gravitino.bypass.sasl.mechanism": "`PLAIN`, `SCRAM-SHA-256` or `SCRAM-SHA-512`",
+    "gravitino.bypass.sasl.password": "secret",
+    "gravitino.bypass.sasl.username": "the user that Kafka knows",
+    "gravitino.bypass.security.protocol": "`PLAINTEXT` (the default), `SSL`, `SASL_PLAINTEXT` or `SASL_SSL`",
     "in-use": "whether the catalog is in use",
+    "jdbc-database": "the database, where `jdbc-url` names none",
     "jdbc-driver": "taken and ignored, as clients on Java send it",
     "jdbc-initialize": "`false`: Iceberg's tables are not made in the database, but must be there",
     "jdbc-password": "secret",
-    "jdbc-url": "`jdbc:postgresql://host:port/database` with `currentSchema` and `sslmode`, or `jdbc:sqlite:/folder/file.db`",
-    "jdbc-user": "the user that PostgreSQL knows",
+    "jdbc-url": "`jdbc:postgresql://host:port/database` with `sslmode`, `jdbc:mysql://host:port` or `jdbc:mariadb://host:port` with `sslMode`; for Iceberg's tables with `currentSchema` too, or `jdbc:sqlite:/folder/file.db`",
+    "jdbc-user": "the user that the database knows",
     "jdbc.schema-version": "`V0` or `V1`: the layout of Iceberg's tables when they are made; `V1` brings an older one up to date. Views need `V1`",
     "metastore-type": "`glue`: the metastore is AWS Glue",
     "s3-access-key-id": "secret; with Glue, for Glue as well",
@@ -328,7 +358,8 @@ def check_read(kind: str, keys: Iterable[str]) -> None:
         if key.lower().startswith(OWN) and key not in defined.own:
             own = ", ".join(name for name in defined.own if name.startswith(OWN))
             raise IllegalArgument(
-                f"property '{clip(key)}' of a {kind} is not known", hint=f"use one of {own}"
+                f"property '{clip(key)}' of a {kind} is not known",
+                hint=f"use one of {own}" if own else "leave it out",
             )
 
 

@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 
 _KEY: Final = re.compile(
-    r"pass(word|wd|phrase)|\bpwd\b|secret|token|credential|keytab|\bsas\b|connection[-_.]?string"
+    r"pass(word|wd|phrase)|\bjaas\b|\bpwd\b|secret|token|credential|keytab|\bsas\b|connection[-_.]?string"
     r"|(access|account|api|private|shared|signing|encryption|storage|service[-_.]?account)[-_.]?key|key[-_.]?id\b"
     r"|service[-_.]?account[-_.]?json",
     re.IGNORECASE,
@@ -16,7 +16,7 @@ _USERINFO: Final = re.compile(r"://[^/\s@]*:[^/\s@]*@")
 
 _ACCESS: Final = re.compile(
     r"external[-_.]?id|(^|[-_.])arn($|[-_.])|(^|[-_.])(role|sts|kms|oauth2?|assume)($|[-_.])"
-    r"|(^|[-_.])(scope|principal|user)$",
+    r"|(^|[-_.])(scope|principal|user|username)$",
     re.IGNORECASE,
 )
 _HARMLESS: Final = frozenset({"credential-providers"})

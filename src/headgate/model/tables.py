@@ -94,7 +94,7 @@ class Expression(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True
     data_type: DataType | None = None
     value: Any = None
     field_name: tuple[str, ...] | None = None
-    function_name: str | None = None
+    function_name: str | None = msgspec.field(default=None, name="funcName")
     func_args: "tuple[Expression, ...] | None" = None
     unparsed_expression: str | None = None
 

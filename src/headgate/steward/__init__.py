@@ -9,8 +9,6 @@ from pathlib import Path
 
 from headgate.catalogs.openings import Openings
 from headgate.catalogs.registry import Registry
-from headgate.decide import Op
-from headgate.model.objects import ObjectType
 from headgate.planning import ManifestIndex
 from headgate.steward.access.owners import Owners
 from headgate.steward.access.principals import Principals
@@ -23,8 +21,8 @@ from headgate.steward.metadata.documents import Documents
 from headgate.steward.metadata.kept.filesets import Filesets
 from headgate.steward.metadata.kept.functions import Functions
 from headgate.steward.metadata.kept.job_templates import JobTemplates
-from headgate.steward.metadata.kept.leaves import Leaves
 from headgate.steward.metadata.kept.models import Models
+from headgate.steward.metadata.kept.topics import Topics
 from headgate.steward.metadata.metalakes import Metalakes
 from headgate.steward.metadata.placing import Placing
 from headgate.steward.metadata.probing import Probing
@@ -118,7 +116,7 @@ class Steward:
         self.views = Views(self.documents)
         self.statistics = Statistics(kernel, self.lenses)
         self.filesets = Filesets(self.catalogs, self.placing, warehouse)
-        self.topics = Leaves(self.catalogs, ObjectType.TOPIC, Op.LIST_TOPICS)
+        self.topics = Topics(self.catalogs)
         self.models = Models(self.catalogs)
         self.functions = Functions(self.catalogs)
         self.job_templates = JobTemplates(kernel)

@@ -16,22 +16,34 @@ from headgate.store.metadata.places import canonical
 from headgate.store.metadata.sources import server_of
 
 URL_KEY: Final = "jdbc-url"
-_DEFAULT_PORT: Final = 5432
+DATABASE_KEY: Final = "jdbc-database"
+POSTGRESQL: Final = "postgresql"
+MYSQL: Final = "mysql"
+"""MySQL or MariaDB: which of them is asked once it is reached."""
+_DEFAULT_PORT: Final = {POSTGRESQL: 5432, MYSQL: 3306}
 _POSTGRES: Final = re.compile(
     r"jdbc:postgresql://(?P<host>[A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.]+\])(:(?P<port>[0-9]{1,5}))?/(?P<database>[\w$-]{1,63})"
     r"(\?(?P<options>[\x21-\x7e]*))?",
     re.ASCII,
 )
+_SERVER: Final = re.compile(
+    r"jdbc:(?P<system>postgresql|mysql|mariadb)://(?P<host>[A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.]+\])(:(?P<port>[0-9]{1,5}))?"
+    r"(/(?P<database>[\w$-]{1,63})?)?(\?(?P<options>[\x21-\x7e]*))?",
+    re.ASCII,
+)
+"""A server, with or without one of its databases."""
 _SQLITE: Final = re.compile(r"jdbc:sqlite:(file:)?(//)?(?P<file>/[^?#\x00-\x1f]+)", re.ASCII)
 _BESIDE: Final = ("-journal", "-wal", "-shm")
 """How SQLite calls the files that it keeps beside a database while that is written."""
+_DATABASE: Final = re.compile(r"[\w$-]{1,63}", re.ASCII)
 _NAME: Final = re.compile(r"[A-Za-z_][\w$]{0,62}", re.ASCII)
 _SSL: Final = ("disable", "allow", "prefer", "require", "verify-ca", "verify-full")
+_SSL_MYSQL: Final = ("disabled", "preferred", "required", "verify_ca", "verify_identity")
 _HINT: Final = "use jdbc:postgresql://host:port/database or jdbc:sqlite:/folder/file.db"
 
 
 class DatabaseAddress(msgspec.Struct, frozen=True):
-    """Where a database is. One with a host is PostgreSQL, one with a file is SQLite."""
+    """Where a database is. One with a file is SQLite, one with a host a server."""
 
     database: str
     """Its name, or its file."""
@@ -39,17 +51,23 @@ class DatabaseAddress(msgspec.Struct, frozen=True):
     port: int = 0
     schema: str = ""
     ssl: str = ""
+    kind: str = POSTGRESQL
+    """What kind of server it is, if it is one."""
 
     @property
     def system(self) -> str:
-        return "PostgreSQL" if self.host else "SQLite database"
+        if not self.host:
+            return "SQLite database"
+        return "PostgreSQL" if self.kind == POSTGRESQL else "MySQL"
 
     @property
     def source(self) -> str:
         """One spelling of the database, whatever schema of it is meant."""
         if not self.host:
             return canonical(normal(self.database))
-        return f"{server_of(f'postgresql://{self.host}:{self.port}')}/{self.database}"
+        server = server_of(f"{self.kind}://{self.host}:{self.port}")
+        # A server of MySQL's shows all of its databases at once.
+        return f"{server}/{self.database}" if self.kind == POSTGRESQL else server
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -61,7 +79,7 @@ class DatabaseAddress(msgspec.Struct, frozen=True):
     def check(self, openings: Openings) -> None:
         """Refuse a host or a file that the operator has not opened."""
         if self.host:
-            openings.check_url(f"property '{URL_KEY}'", f"postgresql://{self.host}:{self.port}")
+            openings.check_url(f"property '{URL_KEY}'", f"{self.kind}://{self.host}:{self.port}")
         else:
             openings.check_place(f"property '{URL_KEY}'", normal(self.database))
 
@@ -69,6 +87,8 @@ class DatabaseAddress(msgspec.Struct, frozen=True):
         """As SQLAlchemy wants it, without anybody's name or password."""
         if not self.host:
             return URL.create("sqlite", database=self.database)
+        if self.kind == MYSQL:
+            return URL.create("mysql+pymysql", host=self.host.strip("[]"), port=self.port)
         return URL.create(
             "postgresql+psycopg", host=self.host.strip("[]"), port=self.port, database=self.database
         )
@@ -99,13 +119,93 @@ def address_of(properties: Mapping[str, str]) -> DatabaseAddress:
     if found is None:
         # Not repeated: it may hold a password.
         raise IllegalArgument(f"property '{URL_KEY}' is no address of a database that is built", hint=_HINT)
-    port = int(found["port"] or _DEFAULT_PORT)
-    if not 0 < port < 65_536:
-        raise IllegalArgument(f"property '{URL_KEY}' names no port", hint=_HINT)
-    if not properties.get("jdbc-user"):
-        raise IllegalArgument("the catalog has no 'jdbc-user'", hint="name the user that the database knows")
+    port = _port(found["port"], POSTGRESQL, _HINT)
+    _check_user(properties)
     schema, ssl = _options(found["options"] or "")
     return DatabaseAddress(found["database"], found["host"], port, schema, ssl)
+
+
+def postgres_of(properties: Mapping[str, str]) -> DatabaseAddress:
+    """The PostgreSQL database whose schemas a catalog shows."""
+    hint = "use jdbc:postgresql://host:port/database"
+    found = _server(properties, (POSTGRESQL,), hint)
+    schema, ssl = _options(found["options"] or "")
+    if schema:
+        raise IllegalArgument(
+            f"'currentSchema' in property '{URL_KEY}' is not read", hint="the catalog shows all schemas"
+        )
+    named, database = properties.get(DATABASE_KEY, ""), found["database"] or ""
+    if named and not _DATABASE.fullmatch(named):
+        raise IllegalArgument(f"property '{DATABASE_KEY}' is no plain name", hint=hint)
+    if named and database and named != database:
+        raise IllegalArgument(
+            f"property '{DATABASE_KEY}' contradicts '{URL_KEY}'", hint="leave one of them out"
+        )
+    if not named and not database:
+        raise IllegalArgument(
+            f"neither property '{URL_KEY}' nor '{DATABASE_KEY}' names a database", hint=hint
+        )
+    return DatabaseAddress(named or database, found["host"], _port(found["port"], POSTGRESQL, hint), "", ssl)
+
+
+def mysql_of(properties: Mapping[str, str]) -> DatabaseAddress:
+    """The MySQL or MariaDB server whose databases a catalog shows."""
+    hint = "use jdbc:mysql://host:port or jdbc:mariadb://host:port"
+    found = _server(properties, (MYSQL, "mariadb"), hint)
+    if found["database"]:
+        raise IllegalArgument(
+            f"property '{URL_KEY}' names one database, and the catalog shows all of the server", hint=hint
+        )
+    ssl = _mysql_options(found["options"] or "")
+    return DatabaseAddress("", found["host"], _port(found["port"], MYSQL, hint), "", ssl, MYSQL)
+
+
+def _server(properties: Mapping[str, str], systems: tuple[str, ...], hint: str) -> "re.Match[str]":
+    text = properties.get(URL_KEY, "")
+    if not text:
+        raise IllegalArgument(f"the catalog has no '{URL_KEY}'", hint=hint)
+    found = _SERVER.fullmatch(text)
+    if found is None or found["system"] not in systems:
+        # Not repeated: it may hold a password.
+        raise IllegalArgument(f"property '{URL_KEY}' is no address of such a database", hint=hint)
+    _check_user(properties)
+    return found
+
+
+def _port(text: str | None, kind: str, hint: str) -> int:
+    port = int(text or _DEFAULT_PORT[kind])
+    if not 0 < port < 65_536:
+        raise IllegalArgument(f"property '{URL_KEY}' names no port", hint=hint)
+    return port
+
+
+def _check_user(properties: Mapping[str, str]) -> None:
+    if not properties.get("jdbc-user"):
+        raise IllegalArgument("the catalog has no 'jdbc-user'", hint="name the user that the database knows")
+
+
+def _mysql_options(text: str) -> str:
+    """The SSL mode. INVARIANT: nothing else of an address reaches the driver."""
+    options = {key.lower(): value.lower() for key, value in parse_qsl(text, keep_blank_values=True)}
+    modes = [options.pop(key) for key in ("sslmode",) if key in options]
+    if "usessl" in options:
+        wanted = options.pop("usessl")
+        if wanted not in ("true", "false"):
+            raise IllegalArgument(f"'useSSL' in property '{URL_KEY}' is neither true nor false")
+        modes.append("required" if wanted == "true" else "disabled")
+    for key in options:
+        raise IllegalArgument(
+            f"'{clip(key)}' in property '{URL_KEY}' is not read",
+            hint="use sslMode there, and 'jdbc-user' and 'jdbc-password' beside it",
+        )
+    if len(modes) > 1:
+        raise IllegalArgument(f"'useSSL' in property '{URL_KEY}' contradicts 'sslMode'", hint="use sslMode")
+    mode = modes[0] if modes else "preferred"
+    if mode not in _SSL_MYSQL:
+        raise IllegalArgument(
+            f"'sslMode' in property '{URL_KEY}' is unknown", hint=f"use {', '.join(_SSL_MYSQL)}"
+        )
+    return mode
 
 
 def _options(text: str) -> tuple[str, str]:

@@ -1,5 +1,7 @@
 """Connections to a database: bounded in number, in time and in what they bring, whatever the database does."""
 
+import struct
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -10,7 +12,7 @@ from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError, SQLAlch
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from headgate.catalogs.databases import sqlite_files
-from headgate.catalogs.databases.addresses import DatabaseAddress
+from headgate.catalogs.databases.addresses import MYSQL, DatabaseAddress
 from headgate.catalogs.databases.watching import watched
 from headgate.catalogs.outside.line import MOST_WAITING, Line
 from headgate.model.errors import ConnectionFailed, HeadgateError
@@ -28,21 +30,28 @@ class DatabaseConnections:
     """The connections to one database."""
 
     def __init__(
-        self, address: DatabaseAddress, user: str, password: str, catalog: str, largest: int
+        self,
+        address: DatabaseAddress,
+        user: str,
+        password: str,
+        catalog: str,
+        largest: int,
+        most: int = MOST_WAITING + 4,
     ) -> None:
+        """`most` is how many connections there are at once."""
         self.line = Line(address.system, catalog)
         self._file = "" if address.host else address.database
         self.largest = largest
         """Bytes that one transaction may bring."""
         self._opening = threading.local()
-        with needs(Extra.POSTGRES):
+        with needs(Extra.MYSQL if address.kind == MYSQL else Extra.POSTGRES):
             self.engine = create_engine(
                 address.url(),
                 hide_parameters=True,
                 pool_size=4,
-                max_overflow=MOST_WAITING,
+                max_overflow=most - 4,
                 pool_timeout=_CONNECTING,
-                connect_args=_postgres(address, user, password) if address.host else _SQLITE,
+                **_driven(address, user, password, largest),
             )
         if address.host:
             # Before SQLAlchemy, which asks each new connection a few things.
@@ -70,7 +79,7 @@ class DatabaseConnections:
                 raise ConnectionFailed(
                     f"{self.line.named} refuses what was asked of it", hint=_kind(error)
                 ) from None
-            except (AttributeError, LookupError, TypeError, ValueError, ArithmeticError) as error:
+            except _NONSENSE as error:
                 # The driver takes whatever comes for what it asked for.
                 raise ConnectionFailed(
                     f"{self.line.named} answers otherwise than databases do", hint=type(error).__name__
@@ -80,11 +89,12 @@ class DatabaseConnections:
     def _connection(self, writes: bool) -> Iterator[Connection]:
         """A connection that answers, and that is cut once its time is over or it brought too much."""
         connection = self._answering(writes)
-        try:
-            with watched(connection.connection.driver_connection, _CUT, self.largest):
+        with watched(connection.connection.driver_connection, _CUT, self.largest):
+            try:
                 yield connection
-        finally:
-            connection.close()
+            finally:
+                # Some drivers ask the database once more for that.
+                connection.close()
 
     def _answering(self, writes: bool) -> Connection:
         """One that was open may be to a database that has started anew since: then a fresh one is made."""
@@ -114,6 +124,40 @@ class DatabaseConnections:
         self._opening.watches.enter_context(watched(driver, _CONNECTING, self.largest))
 
 
+_NONSENSE: Final = (
+    AttributeError,
+    LookupError,
+    TypeError,
+    ValueError,
+    ArithmeticError,
+    AssertionError,
+    EOFError,
+    RuntimeError,
+    struct.error,
+)
+"""How drivers fail that were told anything."""
+
+
+def code_of(error: BaseException) -> int | None:
+    """The number of an error of MySQL's; None for others. Loads no driver: an error comes from one that is loaded."""
+    driver = sys.modules.get("pymysql.err")
+    if driver is None or not isinstance(error, driver.MySQLError) or not error.args:
+        return None
+    return error.args[0] if isinstance(error.args[0], int) else None
+
+
+def _driven(address: DatabaseAddress, user: str, password: str, largest: int) -> dict[str, Any]:
+    """What the engine is made with, as far as it depends on the driver."""
+    if not address.host:
+        return {"connect_args": _SQLITE}
+    if address.kind == MYSQL:
+        from headgate.catalogs.databases import mysql_driver
+
+        driver = mysql_driver.Connecting(address, user, password, _CONNECTING, _ANSWERING, largest)
+        return {"creator": driver.connect}
+    return {"connect_args": _postgres(address, user, password)}
+
+
 _SQLITE: Final = {"timeout": _CONNECTING, "check_same_thread": False}
 
 
@@ -140,5 +184,5 @@ def _postgres(address: DatabaseAddress, user: str, password: str) -> dict[str, A
 def _kind(error: SQLAlchemyError) -> str:
     """What kind of fault it was, without its words."""
     cause = getattr(error, "orig", None) or error
-    code = getattr(cause, "sqlstate", None)
+    code = getattr(cause, "sqlstate", None) or code_of(cause)
     return f"{type(cause).__name__} {code}" if code else type(cause).__name__

@@ -26,8 +26,15 @@ def watched(driver: Any, seconds: float, largest: int) -> Iterator[None]:
     if not hasattr(driver, "fileno"):
         yield
         return
+    wire: socket.socket | None = None
+    # Here and not in the thread: a driver may wrap the socket meanwhile. One that is closed already needs no watch.
+    with suppress(Exception):
+        wire = socket.socket(fileno=os.dup(driver.fileno()))
+    if wire is None:
+        yield
+        return
     over = threading.Event()
-    watch = threading.Thread(target=_watch, args=(driver, over, seconds, largest), daemon=True)
+    watch = threading.Thread(target=_watch, args=(wire, over, seconds, largest), daemon=True)
     watch.start()
     try:
         yield
@@ -35,9 +42,9 @@ def watched(driver: Any, seconds: float, largest: int) -> Iterator[None]:
         over.set()
 
 
-def _watch(driver: Any, over: threading.Event, seconds: float, largest: int) -> None:
+def _watch(wire: socket.socket, over: threading.Event, seconds: float, largest: int) -> None:
     ends = time.monotonic() + seconds
-    with suppress(Exception), socket.socket(fileno=os.dup(driver.fileno())) as wire:
+    with suppress(Exception), wire:
         before = _received(wire)
         while not over.wait(_PAUSE):
             if time.monotonic() > ends or _received(wire) - before > largest:

@@ -61,6 +61,7 @@ _JDBC: Final = re.compile(
     r"(?:\?([^;()@#\s]*))?",
     re.ASCII,
 )
+_DATABASE: Final = re.compile(r"[\w$-]{1,63}", re.ASCII)
 _PARAMETERS: Final = frozenset({"currentSchema", "requireSSL", "sslMode", "sslmode", "useSSL"})
 """What an address of a database may say besides. INVARIANT: none of the many words by which a driver loads a class, writes
 a file or sends one away."""
@@ -186,7 +187,21 @@ class EngineCatalog(msgspec.Struct, frozen=True):
             raise self._unfit("jdbc-url")
         pairs = (part.partition("=") for part in (found[2] or "").split("&") if part)
         kept = [f"{key}={value}" for key, _, value in pairs if key in _PARAMETERS]
-        return "?".join((found[1], "&".join(kept))) if kept else found[1]
+        address, database = found[1], self.value("jdbc-database")
+        if (
+            database
+            and self.behind is Behind.POSTGRESQL
+            and "/" not in address.partition("//")[2].rstrip("/")
+        ):
+            if not _DATABASE.fullmatch(database):
+                raise self._unfit("jdbc-database")
+            address = f"{address.rstrip('/')}/{database}"
+        return "?".join((address, "&".join(kept))) if kept else address
+
+    @property
+    def mariadb(self) -> bool:
+        """Whether the address is one of MariaDB's own driver."""
+        return self.jdbc_url.startswith("jdbc:mariadb:")
 
     def _unfit(self, key: str) -> IllegalArgument:
         return IllegalArgument(

@@ -95,7 +95,8 @@ _FACTORY: Final = (
 
 
 def _database(catalog: EngineCatalog, _: ConfigFormat) -> str:
-    url = catalog.jdbc_url
+    # Its catalog of MySQL is the one for MariaDB too, and takes MySQL's addresses.
+    url = catalog.jdbc_url.replace("jdbc:mariadb:", "jdbc:mysql:", 1)
     settings: ConfigValues = {
         "type": "jdbc",
         "base-url": server_of(url),

@@ -147,7 +147,8 @@ def _on_rest(catalog: EngineCatalog, _: ConfigFormat) -> str:
 
 def _database(connector: str) -> Writer:
     def write(catalog: EngineCatalog, _: ConfigFormat) -> str:
-        url = catalog.jdbc_url
+        # Presto has one connector for both, which takes MySQL's addresses.
+        url = catalog.jdbc_url.replace("jdbc:mariadb:", "jdbc:mysql:", 1)
         settings: ConfigValues = {
             "connector.name": connector,
             "connection-url": server_of(url) if connector == "mysql" else url,

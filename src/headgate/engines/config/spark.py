@@ -132,8 +132,9 @@ def _both_on_glue(catalog: EngineCatalog, format: ConfigFormat) -> str:
     return _native(catalog, format, (*iceberg, *hive), _VERSION, note, _FACTORY)
 
 
-def _database(driver: str) -> Writer:
+def _database(usual: str) -> Writer:
     def write(catalog: EngineCatalog, format: ConfigFormat) -> str:
+        driver = "org.mariadb.jdbc.Driver" if catalog.mariadb else usual
         prefix = f"spark.sql.catalog.{catalog.alias}"
         settings: ConfigValues = {
             prefix: "org.apache.spark.sql.execution.datasources.v2.jdbc.JDBCTableCatalog",

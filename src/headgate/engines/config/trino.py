@@ -214,8 +214,10 @@ def _on_jdbc(catalog: EngineCatalog, format: ConfigFormat) -> str:
 
 def database(connector: str) -> Writer:
     def write(catalog: EngineCatalog, format: ConfigFormat) -> str:
+        # Its connector of MySQL does not take MariaDB's addresses, and it has one that does.
+        named = "mariadb" if catalog.mariadb else connector
         settings = {
-            "connector.name": connector,
+            "connector.name": named,
             "connection-url": server_of(catalog.jdbc_url) if connector == "mysql" else catalog.jdbc_url,
             "connection-user": catalog.value("jdbc-user"),
             "connection-password": Placeholder("JDBC_PASSWORD", _ENVIRONMENT),

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Final
 
-from headgate.catalogs.interface import Catalog, Namespace, NamingCatalog, keeps_names
+from headgate.catalogs.interface import Catalog, Namespace, NamingCatalog, keeps_names, keeps_topics
 from headgate.decide import Authority, Caller, Node, Op, visible
 from headgate.decide.verdict import allowed
 from headgate.model.errors import HeadgateError, NotFound
@@ -18,6 +18,8 @@ _LISTS: Final = {
     ObjectType.TABLE: Op.LIST_TABLES,
     ObjectType.VIEW: Op.LIST_VIEWS,
 }
+_OF_TOPICS: Final = {ObjectType.SCHEMA: Op.LIST_SCHEMAS, ObjectType.TOPIC: Op.LIST_TOPICS}
+"""The same for a catalog of topics."""
 
 
 class Outside:
@@ -29,12 +31,14 @@ class Outside:
 
     def look(self, authority: Authority, identity: Identity, ref: ObjectRef) -> bool:
         """Look for an object that has no row yet; whether there is one now. Only for callers who may use the catalog."""
-        if ref.type not in (ObjectType.SCHEMA, ObjectType.TABLE, ObjectType.VIEW):
+        if ref.type not in {*_LISTS, *_OF_TOPICS}:
             return False
         found = self._open(authority, ref)
         if found is None:
             return False
         node, adapter = found
+        if ref.type not in _held(adapter):
+            return False
         if not allowed(authority, authority.caller(identity, node.metalake), Op.LOAD_CATALOG, node):
             return False
         schema = tuple(ref.path[1].split(SCHEMA_SEPARATOR))
@@ -68,7 +72,7 @@ class Outside:
         new = False
         shown = frozenset(
             type
-            for type, op in _LISTS.items()
+            for type, op in _held(adapter).items()
             if caller is None
             or any(visible(authority, caller, op, [Node(0, type, "", above.id, above.chain)]))
         )
@@ -99,6 +103,11 @@ class Outside:
             if type is not None:
                 objects.create_many(tx, above, catalog.metalake, type, names)
             return bool(tx.changes)
+
+
+def _held(adapter: NamingCatalog) -> dict[ObjectType, Op]:
+    """What a catalog may hold, and what lists it."""
+    return _OF_TOPICS if keeps_topics(adapter) else _LISTS
 
 
 def _row(tx: Write, parent: int, metalake: int, type: ObjectType, name: str) -> int:

@@ -48,9 +48,7 @@ def list_topics(call: DoorCall) -> Any:
 def create_topic(call: DoorCall) -> Any:
     """Create a topic."""
     body: CreateTopic = call.body
-    made = call.steward.topics.create(
-        call.permit, body.name, body.comment, checked_properties(body.properties)
-    )
+    made = call.steward.topics.add(call.permit, body.name, body.comment, checked_properties(body.properties))
     return wire.ok(topic=shown(made))
 
 
@@ -63,11 +61,11 @@ def load_topic(call: DoorCall) -> Any:
 @routes.on("PUT", "/{topic}", Op.ALTER_TOPIC, _topic, body=AlterTopic)
 def alter_topic(call: DoorCall) -> Any:
     """Change the comment or the properties of a topic."""
-    return wire.ok(topic=shown(call.steward.topics.alter(call.permit, wire.updates(call.body.updates))))
+    return wire.ok(topic=shown(call.steward.topics.change(call.permit, wire.updates(call.body.updates))))
 
 
 @routes.on("DELETE", "/{topic}", Op.DROP_TOPIC, _topic, absent=wire.ok(dropped=False))
 def drop_topic(call: DoorCall) -> Any:
     """Drop a topic."""
-    call.steward.topics.drop(call.permit)
+    call.steward.topics.discard(call.permit)
     return wire.ok(dropped=True)
