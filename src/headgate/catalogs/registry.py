@@ -12,6 +12,8 @@ from headgate.catalogs.databases.addresses import URL_KEY
 from headgate.catalogs.databases.iceberg_catalog import NAME, check_jdbc, jdbc_catalog
 from headgate.catalogs.glue.catalog import BOTH, check_glue, glue_catalog
 from headgate.catalogs.hive.metastore import HIVE, ICEBERG
+from headgate.catalogs.hive_metastore.addresses import URIS
+from headgate.catalogs.hive_metastore.catalog import check_hive, hive_catalog
 from headgate.catalogs.interface import Catalog
 from headgate.catalogs.kept import Kept
 from headgate.catalogs.locations import checked_warehouse, more_places, segment
@@ -159,6 +161,8 @@ class Registry:
             self._glue(_ICEBERG, ICEBERG, BACKEND),
             self._glue("hive", HIVE, "metastore-type"),
             self._glue("glue", BOTH, "aws-region"),
+            self._hive(_ICEBERG, ICEBERG, BACKEND),
+            self._hive("hive", HIVE, "metastore-type"),
             Provider(CatalogType.FILESET, "fileset", "", kept),
             Provider(CatalogType.MESSAGING, "topic", "", kept),
             Provider(CatalogType.MODEL, "model", "", kept),
@@ -205,6 +209,31 @@ class Registry:
             opened,
             fixed | {"warehouse"},
             _STORAGE | _ACCOUNT,
+            check,
+        )
+
+    def _hive(self, provider: str, kind: str, key: str) -> Provider:
+        """A Hive Metastore behind a provider; `kind` says which format the catalog shows."""
+
+        def check(d: CatalogDefinition) -> None:
+            self._check_warehouse(d)
+            check_hive(d.properties, self.openings)
+
+        def opened(d: CatalogDefinition) -> Catalog:
+            return self._kept_open(
+                d,
+                lambda: hive_catalog(
+                    kind, self.store, d.name, d.folder, d.properties, self.openings, self.warehouse
+                ),
+            )
+
+        return Provider(
+            CatalogType.RELATIONAL,
+            provider,
+            "hive",
+            opened,
+            frozenset({key, URIS, "warehouse"}),
+            _STORAGE,
             check,
         )
 

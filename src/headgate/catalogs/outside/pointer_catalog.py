@@ -58,11 +58,11 @@ class PointerCatalog:
         folder: str,
         properties: dict[str, str],
         openings: Openings,
-        server: str,
+        servers: tuple[str, ...],
     ) -> None:
         self.system = system
-        self.server = server
-        """Where the other system is, in one spelling."""
+        self.servers = servers
+        """Where the other system is, each address in one spelling."""
         self.claims = claims
         self.source = claims.source
         self.folder = folder
@@ -80,7 +80,7 @@ class PointerCatalog:
         self.system.close()
 
     def own_sources(self) -> tuple[str, ...]:
-        return (self.server,)
+        return self.servers
 
     def own_places(self) -> tuple[str, ...]:
         """None: copies lie beside their table, so what lies around them lies around the table's own place."""
