@@ -10,7 +10,7 @@ from thrift.transport.TTransport import TTransportException
 
 from headgate.catalogs.hive_metastore.addresses import MetastoreAddress
 from headgate.catalogs.hive_metastore.wire import LONGEST, LostConnection, MetastoreConnection
-from headgate.catalogs.outside.line import Line
+from headgate.catalogs.outside.line import Line, NotBegun
 from headgate.model.errors import ConnectionFailed, Damaged
 
 _MOST_IDLE: Final = 4
@@ -125,7 +125,7 @@ class MetastoreConnections:
             with self._lock:
                 self._first = at
             return made
-        raise self.line.silent(why)
+        raise NotBegun(f"{self.line.named} does not answer", hint=why)
 
     def _turn_from(self, address: MetastoreAddress) -> None:
         """Ask the next address from now on."""

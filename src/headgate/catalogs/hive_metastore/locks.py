@@ -11,6 +11,7 @@ from pymetastore.hive_metastore import ttypes as hive
 
 from headgate.catalogs.hive_metastore.client import MetastoreClient
 from headgate.catalogs.interface import TablePlace
+from headgate.catalogs.outside.line import NotBegun
 from headgate.model.errors import Conflict, ConnectionFailed, HeadgateError
 from headgate.model.objects import clip
 
@@ -30,8 +31,8 @@ def locked(client: MetastoreClient, at: TablePlace) -> Iterator[Callable[[], Non
     """
     mark = f"headgate-{uuid.uuid4().hex}"
     try:
-        answer = client.ask("lock", at.type, at.name, _request(at, mark))
-    except ConnectionFailed:
+        answer = _ask(client, at, "lock", _request(at, mark))
+    except NotBegun:
         with suppress(HeadgateError):
             _release_lost(client, at, mark)
         raise
@@ -40,9 +41,17 @@ def locked(client: MetastoreClient, at: TablePlace) -> Iterator[Callable[[], Non
         raise client.damaged("a lock without a number")
     try:
         _wait(client, at, answer)
-        yield lambda: client.ask("heartbeat", at.type, at.name, hive.HeartbeatRequest(lockid=number))
+        yield lambda: _ask(client, at, "heartbeat", hive.HeartbeatRequest(lockid=number))
     finally:
         _release(client, at, number)
+
+
+def _ask(client: MetastoreClient, at: TablePlace, operation: str, request: Any) -> Any:
+    """A question about the lock: where it fails, the table has not been changed."""
+    try:
+        return client.ask(operation, at.type, at.name, request)
+    except ConnectionFailed as error:
+        raise NotBegun(error.message, hint=error.hint) from None
 
 
 def _request(at: TablePlace, mark: str) -> Any:
@@ -68,7 +77,7 @@ def _wait(client: MetastoreClient, at: TablePlace, answer: Any) -> None:
             )
         time.sleep(pause)
         pause = min(_LONGEST_PAUSE, 2 * pause)
-        answer = client.ask("check_lock", at.type, at.name, hive.CheckLockRequest(lockid=answer.lockid))
+        answer = _ask(client, at, "check_lock", hive.CheckLockRequest(lockid=answer.lockid))
 
 
 def _release(client: MetastoreClient, at: TablePlace, number: int) -> None:

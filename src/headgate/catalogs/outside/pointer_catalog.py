@@ -18,6 +18,7 @@ from headgate.catalogs.openings import OPEN_PLACES, Openings
 from headgate.catalogs.outside.broken import broken_table
 from headgate.catalogs.outside.claims import Claims, kept_there, outside_folders, outside_identity
 from headgate.catalogs.outside.hidden import check_shown
+from headgate.catalogs.outside.line import NotBegun
 from headgate.catalogs.outside.pointers import Pointer, PointerSystem, Swap, SwapsTogether
 from headgate.catalogs.outside.purging import purge_files
 from headgate.model import tables as t
@@ -434,6 +435,8 @@ class PointerCatalog:
 
         INVARIANT: no document that a pointer may name is deleted, and nobody is told that it was not made.
         """
+        if isinstance(error, NotBegun):
+            return False
         unsure = isinstance(error, ConnectionFailed)
         try:
             now = self.system.load(at)
