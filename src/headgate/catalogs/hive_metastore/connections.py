@@ -59,15 +59,15 @@ class MetastoreConnections:
         with self.line.ask():
             began = time.monotonic()
             tries = 1 if changes else 1 + len(self.addresses)
-            lost = LostConnection("")
+            lost, silent = LostConnection(""), 0
             for number in range(tries):
-                if time.monotonic() - began > _PATIENCE:
+                if silent == len(self.addresses) or time.monotonic() - began > _PATIENCE:
                     break
                 connection = self._connection(began, fresh=number > 0)
                 try:
                     return self._call(connection, operation, arguments, began + LONGEST - time.monotonic())
                 except LostConnection as error:
-                    lost = error
+                    lost, silent = error, silent + (not error.hung_up)
                     self._turn_from(connection.address)
             if lost.hung_up:
                 # It is there, and hangs up at this question alone; if it is not, the next one finds out.
