@@ -1,4 +1,4 @@
-"""The shared suite over every adapter that needs no other server but a database."""
+"""The shared suite over every adapter."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,12 +7,13 @@ import pytest
 
 from headgate.catalogs.native import Native
 from headgate.store import Store
-from tests.catalogs import abilities, glue_server, jdbc, relational
+from tests.catalogs import abilities, glue_server, hive_server, jdbc, relational
 from tests.catalogs.suite import CatalogSuite, Opened
 from tests.openings import opened as allowed
 
 GLUE = ("glue-iceberg", "glue-both")
 JDBC = ("jdbc-sqlite", "jdbc-sqlite-v0", "jdbc-postgresql", "jdbc-postgresql-v0")
+METASTORES = {"hive-3": "hive_metastore", "hive-4": "hive_metastore_four"}
 
 TABLES = {"postgresql": abilities.POSTGRES, "mariadb": abilities.MYSQL, "mysql": abilities.MYSQL}
 """The tables of databases of these kinds, and what they can do."""
@@ -25,7 +26,9 @@ def glue() -> Iterator[str]:
         yield url
 
 
-@pytest.fixture(params=["native", *JDBC, *GLUE, *(pytest.param(kind, marks=REAL) for kind in TABLES)])
+@pytest.fixture(
+    params=["native", *JDBC, *GLUE, *(pytest.param(kind, marks=REAL) for kind in (*METASTORES, *TABLES))]
+)
 def opened(request: pytest.FixtureRequest, store: Store, tmp_path: Path) -> Iterator[Opened]:
     if request.param == "native":
         yield Opened(Native(store, str(tmp_path / "warehouse"), "lake/cat", {}, allowed(tmp_path)), store)
@@ -52,6 +55,16 @@ def opened(request: pytest.FixtureRequest, store: Store, tmp_path: Path) -> Iter
         glue.create_schema(("s",), None, {})
         yield Opened(glue, store)
         glue.close()
+        return
+    if request.param in METASTORES:
+        port = request.getfixturevalue(METASTORES[request.param])
+        hive_server.emptied(port)
+        declared = hive_server.properties(port, tmp_path)
+        hive = hive_server.opened_catalog("iceberg", store, declared, tmp_path)
+        hive.create_schema(("s",), None, {})
+        yield Opened(hive, store)
+        hive.close()
+        hive_server.emptied(port)
         return
     properties = jdbc.on_sqlite(tmp_path)
     if "postgresql" in request.param:

@@ -133,8 +133,8 @@ def test_secrets_are_kept_but_never_told(api: Api, steward: Steward) -> None:
 
 def test_a_provider_that_is_not_built_is_refused_and_those_that_are_are_named(api: Api) -> None:
     for body in (
-        {"type": "relational", "provider": "hive"},
-        {"type": "relational", "provider": "lakehouse-iceberg", "properties": {"catalog-backend": "hive"}},
+        {"type": "relational", "provider": "lakehouse-hudi"},
+        {"type": "relational", "provider": "lakehouse-iceberg", "properties": {"catalog-backend": "hadoop"}},
         {"type": "relational"},
         {"type": "messaging", "provider": "pulsar"},
         {"type": "messaging"},

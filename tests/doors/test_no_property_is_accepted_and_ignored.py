@@ -43,15 +43,21 @@ JDBC: Final = (
 )
 GLUE: Final = "aws-region aws-glue-catalog-id aws-glue-endpoint warehouse"
 
+HIVE: Final = (
+    f"{BASE} {KERBEROS} {CREDENTIALS} {CLOUDS} metastore-type metastore.uris client.pool-size "
+    "client.pool-cache.eviction-interval-ms impersonation-enable kerberos.principal kerberos.keytab-uri list-all-tables "
+    "default.catalog"
+)
+
 GRAVITINO: Final[dict[str, str]] = {
     "metalake": "in-use gravitino.identifier",
     "lakehouse-iceberg native catalog": ICEBERG,
     "lakehouse-iceberg rest catalog": ICEBERG,
     "lakehouse-iceberg jdbc catalog": ICEBERG,
     "lakehouse-iceberg glue catalog": f"{ICEBERG} {GLUE}",
-    "hive glue catalog": f"{BASE} {KERBEROS} {CREDENTIALS} {CLOUDS} {GLUE} metastore-type metastore.uris client.pool-size "
-    "client.pool-cache.eviction-interval-ms impersonation-enable kerberos.principal kerberos.keytab-uri list-all-tables "
-    "default.catalog",
+    "lakehouse-iceberg hive catalog": f"{ICEBERG} metastore.uris",
+    "hive glue catalog": f"{HIVE} {GLUE}",
+    "hive hive catalog": f"{HIVE} warehouse",
     "glue catalog": f"{BASE} {CREDENTIALS} {GLUE} aws-access-key-id aws-secret-access-key default-table-format "
     "table-format-filter",
     "jdbc-postgresql catalog": f"{BASE} {JDBC} jdbc-database",
@@ -311,6 +317,8 @@ SLIPS: Final = (
     ("lakehouse-iceberg jdbc catalog", "JDBC_URL", "jdbc-url"),
     ("lakehouse-iceberg glue catalog", "aws-regoin", "aws-region"),
     ("hive glue catalog", "metastore-typ", "metastore-type"),
+    ("hive hive catalog", "metastore.uri", "metastore.uris"),
+    ("lakehouse-iceberg hive catalog", "metastore-uris", "metastore.uris"),
     ("glue catalog", "table-format-filters", "table-format-filter"),
     ("glue catalog", "aws-sesion-token", "aws-session-token"),
     ("glue catalog", "s3-role-ran", "s3-role-arn"),

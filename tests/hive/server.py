@@ -19,6 +19,7 @@ _MAIN = "org.apache.hadoop.hive.metastore.HiveMetaStore"
 
 
 _THREE = Path(__file__).parent / "pom.xml"
+_LOCKS = Path(__file__).parent / "LockTables.java"
 _FOUR = Path(__file__).parent / "four" / "pom.xml"
 
 
@@ -45,6 +46,7 @@ def running(pom: Path = _THREE) -> Iterator[int]:
         "-Dderby.system.durability=test",
         "--add-opens=java.base/java.net=ALL-UNNAMED",
     ]
+    _make_lock_tables(classpath, folder)
     with (folder / "log").open("wb") as log:
         process = subprocess.Popen(
             [java(), *options, "-cp", classpath, _MAIN, "-p", str(port), *said],
@@ -59,6 +61,12 @@ def running(pom: Path = _THREE) -> Iterator[int]:
             process.terminate()
             process.wait(30)
             shutil.rmtree(folder, ignore_errors=True)
+
+
+def _make_lock_tables(classpath: str, folder: Path) -> None:
+    """Without these a metastore answers everything but questions for locks."""
+    quiet = f"-Dderby.stream.error.file={folder}/derby.log"
+    subprocess.run([java(), quiet, "-cp", classpath, _LOCKS, f"{folder}/db"], cwd=folder, check=True)
 
 
 def _wait(port: int, process: "subprocess.Popen[bytes]", log: Path) -> None:
@@ -90,7 +98,7 @@ def hive_metastore() -> Iterator[int]:
     yield from _offered(_THREE)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def hive_metastore_four() -> Iterator[int]:
     """Version 4.0, which lacks calls that version 3 still had."""
     yield from _offered(_FOUR)

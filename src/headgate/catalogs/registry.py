@@ -13,6 +13,8 @@ from headgate.catalogs.databases.iceberg_catalog import NAME, check_jdbc, jdbc_c
 from headgate.catalogs.databases.relational.catalog import relational_address, relational_catalog
 from headgate.catalogs.glue.catalog import BOTH, check_glue, glue_catalog
 from headgate.catalogs.hive.metastore import HIVE, ICEBERG
+from headgate.catalogs.hive_metastore.addresses import URIS
+from headgate.catalogs.hive_metastore.catalog import check_hive, hive_catalog
 from headgate.catalogs.interface import Catalog
 from headgate.catalogs.kafka.catalog import KafkaCatalog, check_kafka
 from headgate.catalogs.kafka.settings import BROKERS, JAAS, MECHANISM, PROTOCOL, USERNAME
@@ -162,6 +164,8 @@ class Registry:
             self._glue(_ICEBERG, ICEBERG, BACKEND),
             self._glue("hive", HIVE, "metastore-type"),
             self._glue("glue", BOTH, "aws-region"),
+            self._hive(_ICEBERG, ICEBERG, BACKEND),
+            self._hive("hive", HIVE, "metastore-type"),
             self._database("jdbc-postgresql"),
             self._database("jdbc-mysql"),
             Provider(CatalogType.FILESET, "fileset", "", lambda d: KeptFilesets(d.properties)),
@@ -235,6 +239,31 @@ class Registry:
             opened,
             fixed | {"warehouse"},
             _STORAGE | _ACCOUNT,
+            check,
+        )
+
+    def _hive(self, provider: str, kind: str, key: str) -> Provider:
+        """A Hive Metastore behind a provider; `kind` says which format the catalog shows."""
+
+        def check(d: CatalogDefinition) -> None:
+            self._check_warehouse(d)
+            check_hive(d.properties, self.openings)
+
+        def opened(d: CatalogDefinition) -> Catalog:
+            return self._kept_open(
+                d,
+                lambda: hive_catalog(
+                    kind, self.store, d.name, d.folder, d.properties, self.openings, self.warehouse
+                ),
+            )
+
+        return Provider(
+            CatalogType.RELATIONAL,
+            provider,
+            "hive",
+            opened,
+            frozenset({key, URIS, "warehouse"}),
+            _STORAGE,
             check,
         )
 

@@ -152,7 +152,15 @@ _HIVE: Final = (
     "impersonation-enable",
     "kerberos.*",
     "list-all-tables",
+)
+
+_METASTORE: Final = (
+    "allowed-locations",
+    "credential-providers",
+    "in-use",
     "metastore.uris",
+    "warehouse",
+    *_S3,
 )
 
 _FILES: Final = (*_ALL, *_CREDENTIALS, *_OTHER_CLOUDS, *_S3, "authentication.*")
@@ -196,9 +204,16 @@ DEFINED: Final[Mapping[str, Defined]] = {
         (*_MODES, *_STORAGE),
         closed=True,
     ),
-    "hive glue catalog": Defined(
-        ("metastore-type", *_GLUE, "aws-region", *_S3), _HIVE, (*_MODES, *_STORAGE), closed=True
+    "lakehouse-iceberg hive catalog": Defined(
+        ("catalog-backend", *_METASTORE), (*_ICEBERG, "uri"), (*_MODES, *_STORAGE), closed=True
     ),
+    "hive glue catalog": Defined(
+        ("metastore-type", *_GLUE, "aws-region", *_S3),
+        (*_HIVE, "metastore.uris"),
+        (*_MODES, *_STORAGE),
+        closed=True,
+    ),
+    "hive hive catalog": Defined(("metastore-type", *_METASTORE), _HIVE, (*_MODES, *_STORAGE), closed=True),
     "glue catalog": Defined(
         (
             *_GLUE,
@@ -316,7 +331,8 @@ MEANING: Final[Mapping[str, str]] = {
     "jdbc-url": "`jdbc:postgresql://host:port/database` with `sslmode`, `jdbc:mysql://host:port` or `jdbc:mariadb://host:port` with `sslMode`; for Iceberg's tables with `currentSchema` too, or `jdbc:sqlite:/folder/file.db`",
     "jdbc-user": "the user that the database knows",
     "jdbc.schema-version": "`V0` or `V1`: the layout of Iceberg's tables when they are made; `V1` brings an older one up to date. Views need `V1`",
-    "metastore-type": "`glue`: the metastore is AWS Glue",
+    "metastore-type": "`hive` (the default): a Hive Metastore; `glue`: AWS Glue",
+    "metastore.uris": "`thrift://host:port`, several addresses of one metastore separated by commas",
     "s3-access-key-id": "secret; with Glue, for Glue as well",
     "s3-endpoint": "the address of an S3 server that is not AWS's",
     "s3-external-id": "sent along when the role is assumed",

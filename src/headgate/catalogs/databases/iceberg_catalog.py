@@ -57,7 +57,9 @@ def jdbc_catalog(
         connections, named, initialize=_initialize(properties), version=_version(properties)
     )
     claims = Claims(store, f"jdbc {address} {named}", warehouse)
-    return PointerCatalog(pointers, claims, folder, properties, openings, address.source, files=address.files)
+    return PointerCatalog(
+        pointers, claims, folder, properties, openings, (address.source,), files=address.files
+    )
 
 
 def _check_file(store: Store, address: DatabaseAddress, warehouse: str | None) -> None:

@@ -59,7 +59,7 @@ def glue_catalog(
     )
     known = storage_properties(properties, own_keys=kind == BOTH)
     # Whose account it is may be known to AWS alone, so all accounts of a region are one source.
-    iceberg = PointerCatalog(pointers, claims, folder, known, openings, server_of(settings.address))
+    iceberg = PointerCatalog(pointers, claims, folder, known, openings, (server_of(settings.address),))
     return iceberg if kind == ICEBERG else MetastoreCatalog(pointers, iceberg, shown, default)
 
 

@@ -6,15 +6,14 @@ from typing import Any
 
 from headgate.catalogs.glue.client import GlueClient
 from headgate.catalogs.glue.shapes import (
-    METADATA,
     format_of,
     hive_input,
     hive_table,
     iceberg_input,
     input_of,
     is_parquet,
-    parameter,
 )
+from headgate.catalogs.hive.entries import METADATA, parameter
 from headgate.catalogs.hive.hive_table import HiveTable, NotIceberg
 from headgate.catalogs.interface import Namespace, TablePlace
 from headgate.catalogs.outside.pointers import Pointer, Swap

@@ -1,18 +1,11 @@
 """Glue's shapes of tables: told as pointers or Hive tables, and made from them."""
 
-from collections.abc import Mapping
 from typing import Any, Final
 
+from headgate.catalogs.hive.entries import document_columns, entry_format, pointing
 from headgate.catalogs.hive.hive_table import HiveColumn, HiveTable
-from headgate.catalogs.hive.types import to_hive
-from headgate.catalogs.iceberg.describing import descriptions
-from headgate.model.errors import HeadgateError
 
 Json = dict[str, Any]
-
-TYPE: Final = "table_type"
-METADATA: Final = "metadata_location"
-PREVIOUS: Final = "previous_metadata_location"
 
 _INPUT: Final = (
     "Name",
@@ -34,25 +27,12 @@ _INPUT: Final = (
 
 def format_of(table: Json) -> str:
     """The format of a table: iceberg, delta, hive, or view."""
-    if str(table.get("TableType", "")).upper() == "VIRTUAL_VIEW":
-        return "view"
-    parameters = _parameters(table)
-    word = parameter(parameters, TYPE).lower()
-    if word == "iceberg":
-        return word
-    if word == "delta" or parameter(parameters, "spark.sql.sources.provider").lower() == "delta":
-        return "delta"
-    return "hive"
+    return entry_format(str(table.get("TableType", "")), _parameters(table))
 
 
 def is_parquet(table: Json) -> bool:
     """Whether a Hive table's files are Parquet."""
     return "parquet" in str((table.get("StorageDescriptor") or {}).get("InputFormat", "")).lower()
-
-
-def parameter(parameters: Mapping[str, str], key: str) -> str:
-    """A parameter under its name in any letters, as other writers spell it."""
-    return next((str(value) for name, value in parameters.items() if name.lower() == key), "")
 
 
 def _parameters(table: Json) -> dict[str, str]:
@@ -128,12 +108,9 @@ def hive_input(table: HiveTable, before: Json | None = None) -> Json:
 def iceberg_input(name: str, location: str, document: Json, before: Json | None = None) -> Json:
     """What Glue is given of an Iceberg table: the pointer, and columns for those who look at them there."""
     kept = input_of(before or {})
-    mine = {TYPE, METADATA, PREVIOUS}
-    parameters = {key: value for key, value in _parameters(kept).items() if key.lower() not in mine}
-    former = parameter(_parameters(kept), METADATA)
     stored = {
         **(kept.get("StorageDescriptor") or {}),
-        "Columns": _columns(document),
+        "Columns": [_given(column) for column in document_columns(document)],
         "Location": document["location"],
     }
     return {
@@ -141,29 +118,8 @@ def iceberg_input(name: str, location: str, document: Json, before: Json | None 
         "Name": name,
         "TableType": "EXTERNAL_TABLE",
         "StorageDescriptor": stored,
-        "Parameters": {
-            **parameters,
-            TYPE: "ICEBERG",
-            METADATA: location,
-            **({PREVIOUS: former} if former else {}),
-        },
+        "Parameters": pointing(_parameters(kept), location),
     }
-
-
-def _columns(document: Json) -> list[Json]:
-    """The columns in Hive's words; none where Hive has no word for one, as Iceberg's readers need none."""
-    try:
-        columns = descriptions.describe_columns(descriptions.parsed(document).schema())
-        return [{"Name": column.name, "Type": _hive_word(column.type)} for column in columns]
-    except HeadgateError:
-        return []
-
-
-def _hive_word(type: Any) -> str:
-    try:
-        return to_hive(type)
-    except HeadgateError:
-        return "string"
 
 
 def _column(column: Json) -> HiveColumn:

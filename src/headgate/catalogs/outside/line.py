@@ -18,6 +18,10 @@ class NoAnswer(ConnectionFailed):
     """The other system cannot be reached, or takes too long."""
 
 
+class NotBegun(NoAnswer):
+    """The other system failed before it was asked to change anything: whether it did is no question."""
+
+
 class Line:
     """The line to one system.
 

@@ -18,6 +18,7 @@ from headgate.catalogs.openings import OPEN_PLACES, Openings
 from headgate.catalogs.outside.broken import broken_table
 from headgate.catalogs.outside.claims import Claims, kept_there, outside_folders, outside_identity
 from headgate.catalogs.outside.hidden import check_shown
+from headgate.catalogs.outside.line import NotBegun
 from headgate.catalogs.outside.pointers import Pointer, PointerSystem, Swap, SwapsTogether
 from headgate.catalogs.outside.purging import purge_files
 from headgate.model import tables as t
@@ -58,13 +59,13 @@ class PointerCatalog:
         folder: str,
         properties: dict[str, str],
         openings: Openings,
-        server: str,
+        servers: tuple[str, ...],
         *,
         files: tuple[str, ...] = (),
     ) -> None:
         self.system = system
-        self.server = server
-        """Where the other system is, in one spelling."""
+        self.servers = servers
+        """Where the other system is, each address in one spelling."""
         self.claims = claims
         self.source = claims.source
         self.folder = folder
@@ -84,7 +85,7 @@ class PointerCatalog:
         self.system.close()
 
     def own_sources(self) -> tuple[str, ...]:
-        return (self.server,)
+        return self.servers
 
     def own_places(self) -> tuple[str, ...]:
         """None: copies lie beside their table, so what lies around them lies around the table's own place."""
@@ -438,6 +439,8 @@ class PointerCatalog:
 
         INVARIANT: no document that a pointer may name is deleted, and nobody is told that it was not made.
         """
+        if isinstance(error, NotBegun):
+            return False
         unsure = isinstance(error, ConnectionFailed)
         try:
             now = self.system.load(at)

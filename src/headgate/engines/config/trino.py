@@ -167,7 +167,8 @@ def _hive_on_hms(catalog: EngineCatalog, format: ConfigFormat) -> str:
 
 def metastore(catalog: EngineCatalog) -> str:
     """The addresses of a Hive metastore; Iceberg's backend may name them as its `uri`."""
-    return catalog.required("metastore.uris" if catalog.value("metastore.uris") else "uri")
+    text = catalog.required("metastore.uris" if catalog.value("metastore.uris") else "uri")
+    return ",".join(each.strip() for each in text.split(","))
 
 
 def _on_rest(catalog: EngineCatalog, format: ConfigFormat) -> str:

@@ -8,8 +8,7 @@ from sqlalchemy import Connection
 from sqlalchemy import text as sql
 from sqlalchemy.exc import DBAPIError
 
-from headgate.catalogs.databases.connections import DatabaseConnections
-from headgate.catalogs.databases.connections import code_of
+from headgate.catalogs.databases.connections import DatabaseConnections, code_of
 from headgate.catalogs.databases.relational import native_types
 from headgate.catalogs.databases.relational.default_values import default_pieces, literal, shown_default
 from headgate.catalogs.databases.relational.described import DatabaseColumn, DatabaseTable, index_columns
