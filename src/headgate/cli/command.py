@@ -11,7 +11,11 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from headgate.cli import naming
 from headgate.cli.failure import Failure, Usage
+from headgate.cli.naming import Catalog as Catalog
+from headgate.cli.naming import Name as Name
+from headgate.cli.naming import Schema as Schema
 from headgate.cli.output import AnswerFormat, Format
 from headgate.cli.session import Session
 
@@ -53,9 +57,6 @@ def _shared(output: Any) -> list[inspect.Parameter]:
 
 # -- options that many commands have --------------------------------------------------------------------------
 
-Name = Annotated[str, typer.Option("--name", help="Its name.")]
-Catalog = Annotated[str, typer.Option("--catalog", help="The catalog.")]
-Schema = Annotated[str, typer.Option("--schema", help="The schema.")]
 Comment = Annotated[str | None, typer.Option("--comment", help="What it is for.")]
 Properties = Annotated[
     list[str] | None,
@@ -91,11 +92,16 @@ def command(
             for parameter in list(signature.parameters.values())[1:]
         ]
 
+        parts = naming.naming(own)
+
         def run(**given: Any) -> None:
             shared = {parameter.name: given.pop(parameter.name) for parameter in options}
+            if parts:
+                given |= naming.resolve(parts, given)
+                given.pop(naming.PLACE)
             function(Session(format=Format(shared.pop("output")), **shared), **given)
 
-        parameters = [*own, *options]
+        parameters = [*naming.placed(own, parts), *options]
         run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
         run.__doc__ = function.__doc__
