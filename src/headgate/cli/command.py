@@ -17,21 +17,36 @@ from headgate.cli.naming import Catalog as Catalog
 from headgate.cli.naming import Name as Name
 from headgate.cli.naming import Schema as Schema
 from headgate.cli.output import AnswerFormat, Format
+from headgate.cli.profiles import LOCAL, sign_in
+from headgate.cli.secret_values import reveal
 from headgate.cli.session import Session
 
-LOCAL: Final = "http://127.0.0.1:8090"
-"""Where a server listens unless it is told otherwise."""
-
-Url = Annotated[str, typer.Option("--url", envvar="HEADGATE_URL", help="Where the server is.")]
+Url = Annotated[
+    str | None,
+    typer.Option("--url", envvar="HEADGATE_URL", help=f"Where the server is (default: {LOCAL})."),
+]
 Token = Annotated[
     str | None,
-    typer.Option("--token", envvar="HEADGATE_TOKEN", show_envvar=True, help="Who you are, proven."),
+    typer.Option(
+        "--token",
+        envvar="HEADGATE_TOKEN",
+        show_envvar=True,
+        help="Who you are, proven; better as @file:PATH, @env:NAME or @prompt.",
+    ),
 ]
 Login = Annotated[
     str | None,
     typer.Option("--login", envvar="HEADGATE_USER", help="Who you are, believed by a --dev server only."),
 ]
 Metalake = Annotated[str | None, typer.Option("--metalake", envvar="HEADGATE_METALAKE", help="The metalake.")]
+ProfileName = Annotated[
+    str | None,
+    typer.Option(
+        "--profile",
+        envvar="HEADGATE_PROFILE",
+        help="The profile that 'headgate login' kept (default: the last).",
+    ),
+]
 Output = Annotated[
     AnswerFormat, typer.Option("--output", help="How to show the answer.", case_sensitive=False)
 ]
@@ -46,10 +61,11 @@ def _shared(output: Any) -> list[inspect.Parameter]:
     return [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
         for name, annotation, default in (
-            ("url", Url, LOCAL),
+            ("url", Url, None),
             ("token", Token, None),
             ("login", Login, None),
             ("metalake", Metalake, None),
+            ("profile", ProfileName, None),
             ("output", output, Format.TABLE if output is ReportOutput else AnswerFormat.TABLE),
         )
     ]
@@ -60,7 +76,11 @@ def _shared(output: Any) -> list[inspect.Parameter]:
 Comment = Annotated[str | None, typer.Option("--comment", help="What it is for.")]
 Properties = Annotated[
     list[str] | None,
-    typer.Option("--properties", help="k=v,k=v; a comma in a value is written '\\,'. May be repeated."),
+    typer.Option(
+        "--properties",
+        help="k=v,k=v; a comma in a value is written '\\,'. May be repeated. "
+        "A secret: k=@file:PATH, k=@env:NAME or k=@prompt.",
+    ),
 ]
 Rename = Annotated[str | None, typer.Option("--rename", help="Its new name.")]
 Remove = Annotated[str | None, typer.Option("--remove", help="Properties to remove: k,k")]
@@ -94,14 +114,15 @@ def command(
 
         parts = naming.naming(own)
 
-        def run(**given: Any) -> None:
+        def run(context: typer.Context, **given: Any) -> None:
             shared = {parameter.name: given.pop(parameter.name) for parameter in options}
             if parts:
                 given |= naming.resolve(parts, given)
                 given.pop(naming.PLACE)
-            function(Session(format=Format(shared.pop("output")), **shared), **given)
+            format = Format(shared.pop("output"))
+            function(session(format, flags_of(context), **shared), **given)
 
-        parameters = [*naming.placed(own, parts), *options]
+        parameters = [_CONTEXT, *naming.placed(own, parts), *options]
         run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
         run.__doc__ = function.__doc__
@@ -109,6 +130,31 @@ def command(
         return function
 
     return register
+
+
+_CONTEXT: Final = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
+
+
+def flags_of(context: typer.Context) -> frozenset[str]:
+    """The parameters that stood on the command line, not in the environment."""
+    return frozenset(
+        name
+        for name in context.params
+        if (source := context.get_parameter_source(name)) is not None and source.name == "COMMANDLINE"
+    )
+
+
+def session(format: Format, flags: frozenset[str], **given: str | None) -> Session:
+    """The session that flags, variables and the profile lead to."""
+    signed = sign_in(flags=flags, **given)  # type: ignore[arg-type]
+    return Session(
+        url=signed.url,
+        token=signed.token,
+        login=signed.login,
+        metalake=signed.metalake,
+        profile=signed.profile,
+        format=format,
+    )
 
 
 def confirm(question: str, yes: bool, *, look: str) -> None:
@@ -135,7 +181,7 @@ def pairs(texts: list[str] | None) -> dict[str, str]:
             )
         if key.strip() in found:
             raise Usage(f"property '{key.strip()}' is given twice", "give it once")
-        found[key.strip()] = value.strip()
+        found[key.strip()] = reveal(value.strip(), key.strip())
     return found
 
 

@@ -19,6 +19,7 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     token: str | None
     login: str | None
     metalake: str | None
+    profile: str | None = None
     format: output.Format
 
     def __repr__(self) -> str:
@@ -83,7 +84,8 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
         else:
             raise Denied(
                 "nobody is signed in",
-                "set HEADGATE_TOKEN (see 'headgate token create'), or --login NAME for a --dev server",
+                "sign in by 'headgate login', set HEADGATE_TOKEN (see 'headgate token create'), "
+                "or --login NAME for a --dev server",
             )
         asked = {
             key: str(value).lower() if isinstance(value, bool) else value

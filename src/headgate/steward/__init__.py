@@ -12,6 +12,7 @@ from headgate.catalogs.registry import Registry
 from headgate.decide import Op
 from headgate.model.objects import ObjectType
 from headgate.planning import ManifestIndex
+from headgate.steward.access.memberships import Memberships
 from headgate.steward.access.owners import Owners
 from headgate.steward.access.principals import Principals
 from headgate.steward.access.questions import Questions
@@ -143,6 +144,7 @@ class Steward:
         """Who may do what."""
         kernel = self.kernel
         self.principals = Principals(kernel)
+        self.memberships = Memberships(kernel, self.principals)
         self.roles = Roles(kernel)
         self.owners = Owners(kernel)
         self.tokens = Tokens(kernel)

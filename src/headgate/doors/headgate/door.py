@@ -9,6 +9,7 @@ from headgate.doors.headgate import (
     engines,
     keys,
     lenses,
+    people,
     policies,
     questions,
     reconciliation,
@@ -18,7 +19,19 @@ from headgate.doors.headgate import (
 from headgate.doors.routing import Answer, Route
 from headgate.model.errors import HeadgateError
 
-PARTS: Final = (questions, audit, reconciliation, tokens, policies, syncs, lenses, keys, catalogs, engines)
+PARTS: Final = (
+    questions,
+    people,
+    audit,
+    reconciliation,
+    tokens,
+    policies,
+    syncs,
+    lenses,
+    keys,
+    catalogs,
+    engines,
+)
 
 
 class HeadgateDoor:
