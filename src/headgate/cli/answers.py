@@ -13,7 +13,7 @@ from headgate.cli.failure import Denied, Failure, Usage
 NEXT: Final = "Headgate-Next"
 """The header in which the server says itself what to do next."""
 
-LISTED: Final = ("metalake", "catalog", "schema", "table", "user", "group", "role", "tag", "policy")
+LISTED: Final = ("metalake", "catalog", "schema", "table", "view", "user", "group", "role", "tag", "policy")
 """The nouns that have a command which lists them."""
 _MISSING: Final = re.compile(r"NoSuch([A-Z]\w*)Exception")
 

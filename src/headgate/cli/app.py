@@ -9,7 +9,7 @@ from rich.text import Text
 from headgate import __version__
 from headgate.cli.access import grants, group, owner, role, signing, token, user
 from headgate.cli.failure import Failure
-from headgate.cli.metadata import catalog, classify, engine_config, metalake, schema, table, tag
+from headgate.cli.metadata import catalog, classify, engine_config, metalake, schema, table, tag, view
 from headgate.cli.operations import audit, doctor, serve
 from headgate.cli.output import console
 from headgate.cli.policies import decisions, governance, key, lens, policy, trials
@@ -24,7 +24,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 for _module in (
-    serve, doctor, signing, token, metalake, catalog, schema, table, user, group, role, grants, owner, tag, policy, key, audit,
+    serve, doctor, signing, token, metalake, catalog, schema, table, view, user, group, role, grants, owner, tag, policy, key, audit,
     sync, lens, decisions, governance, trials, classify, engine_config,
 ):  # fmt: skip
     app.add_typer(_module.app)

@@ -14,6 +14,7 @@ from headgate.doors.headgate import (
     questions,
     reconciliation,
     syncs,
+    tags,
     tokens,
 )
 from headgate.doors.routing import Answer, Route
@@ -25,6 +26,7 @@ PARTS: Final = (
     audit,
     reconciliation,
     tokens,
+    tags,
     policies,
     syncs,
     lenses,
