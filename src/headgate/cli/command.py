@@ -7,7 +7,7 @@ import inspect
 import re
 import sys
 from collections.abc import Callable
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, get_args
 
 import typer
 
@@ -16,7 +16,7 @@ from headgate.cli.failure import Failure, Usage
 from headgate.cli.naming import Catalog as Catalog
 from headgate.cli.naming import Name as Name
 from headgate.cli.naming import Schema as Schema
-from headgate.cli.output import AnswerFormat, Format
+from headgate.cli.output import AnswerFormat, Format, PlanFormat, ReportFormat
 from headgate.cli.profiles import LOCAL, sign_in
 from headgate.cli.secret_values import reveal
 from headgate.cli.session import Session
@@ -51,13 +51,21 @@ Output = Annotated[
     AnswerFormat, typer.Option("--output", help="How to show the answer.", case_sensitive=False)
 ]
 ReportOutput = Annotated[
-    Format,
+    ReportFormat,
     typer.Option("--output", help="How to show the answer; junit is a test report.", case_sensitive=False),
+]
+PlanOutput = Annotated[
+    PlanFormat,
+    typer.Option(
+        "--output",
+        help="How to show the answer; markdown is a comment for a review.",
+        case_sensitive=False,
+    ),
 ]
 
 
 def _shared(output: Any) -> list[inspect.Parameter]:
-    """The options that all commands share; what they offer as --output is of two kinds."""
+    """The options that all commands share; what they offer as --output is not the same for all."""
     return [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
         for name, annotation, default in (
@@ -66,7 +74,7 @@ def _shared(output: Any) -> list[inspect.Parameter]:
             ("login", Login, None),
             ("metalake", Metalake, None),
             ("profile", ProfileName, None),
-            ("output", output, Format.TABLE if output is ReportOutput else AnswerFormat.TABLE),
+            ("output", output, get_args(output)[0].TABLE),
         )
     ]
 
@@ -100,10 +108,10 @@ def verbs() -> typer.Typer:
 
 
 def command(
-    app: typer.Typer, name: str, *, reports: bool = False
+    app: typer.Typer, name: str, *, output: Any = Output
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Register `function(session, …)` as a command with the shared options; one that `reports` also writes JUnit."""
-    options = _shared(ReportOutput if reports else Output)
+    """Register `function(session, …)` as a command with the shared options; `output` says how it can answer."""
+    options = _shared(output)
 
     def register(function: Callable[..., None]) -> Callable[..., None]:
         signature = inspect.signature(function, eval_str=True)

@@ -6,7 +6,7 @@ from typing import Any
 import typer.main
 
 from headgate.cli.app import app as whole
-from headgate.cli.failure import Denied, Failure, Usage
+from headgate.cli.failure import Denied, Failure, Usage, WouldChange
 
 
 def command_table() -> str:
@@ -26,7 +26,7 @@ def exit_table() -> str:
     """One line per exit code."""
     rows = [
         (0, "It did what it said."),
-        *((kind.code, kind.__doc__ or "") for kind in (Failure, Usage, Denied)),
+        *((kind.code, kind.__doc__ or "") for kind in (Failure, Usage, Denied, WouldChange)),
     ]
     return (
         "\n".join(("| exit code | means |", "|---|---|", *(f"| {code} | {says} |" for code, says in rows)))

@@ -42,6 +42,7 @@ from headgate.steward.policies.guard import Guard
 from headgate.steward.policies.inspection import Inspection
 from headgate.steward.policies.labels import Fields
 from headgate.steward.policies.mask_keys import MaskKeys
+from headgate.steward.policies.rewinding import Rewinding
 from headgate.steward.policies.tags import Tags
 from headgate.steward.reads import description
 from headgate.steward.reads.copies.care import CopyCare
@@ -157,7 +158,8 @@ class Steward:
         self.mask_keys = MaskKeys(kernel)
         self.authoring = Authoring(kernel, self.shapes)
         self.inspection = Inspection(kernel, self.authoring, self.shapes)
-        self.applying = Applying(kernel, self.authoring, self.inspection)
+        self.applying = Applying(kernel, self.authoring, self.inspection, self.care.renew)
+        self.rewinding = Rewinding(kernel, self.authoring)
         self.policies = Policies(kernel, self._columns, self.authoring)
 
     def close(self) -> None:
