@@ -7,6 +7,7 @@ import typer
 from rich.text import Text
 
 from headgate import __version__
+from headgate.cli import guide
 from headgate.cli.access import grants, group, owner, role, signing, token, user
 from headgate.cli.failure import Failure
 from headgate.cli.metadata import catalog, classify, engine_config, metalake, schema, table, tag, view
@@ -19,7 +20,7 @@ from headgate.model.errors import Forbidden, HeadgateError, IllegalArgument, Una
 app = typer.Typer(
     name="headgate",
     help="One governance plane for a lakehouse of many catalogs and many engines.",
-    no_args_is_help=True,
+    invoke_without_command=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
@@ -38,11 +39,14 @@ def _version(asked: bool) -> None:
 
 @app.callback()
 def _options(
+    context: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
     ] = False,
 ) -> None:
     """One governance plane for a lakehouse of many catalogs and many engines."""
+    if context.invoked_subcommand is None:
+        guide.show()
 
 
 def main() -> None:

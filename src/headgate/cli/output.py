@@ -6,7 +6,6 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-import yaml
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -71,7 +70,10 @@ def done(message: str, value: Any, format: Format) -> None:
 def text(value: Any, format: Format) -> str:
     assert format in (Format.JSON, Format.YAML), "a command that offers another form writes it itself"
     if format is Format.YAML:
-        return yaml.safe_dump(value, sort_keys=False, allow_unicode=True).rstrip("\n")
+        # Commands start faster without it, and few are asked for it.
+        import yaml
+
+        return str(yaml.safe_dump(value, sort_keys=False, allow_unicode=True)).rstrip("\n")
     return json.dumps(value, indent=2, ensure_ascii=False)
 
 

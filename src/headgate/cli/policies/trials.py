@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-import yaml
 
 from headgate.cli.command import ReportOutput, verbs
 from headgate.cli.failure import Failure, Usage
@@ -91,6 +90,8 @@ def _run(file: Path, policies: tuple["Policy", ...]) -> list[dict[str, str]]:
 
 
 def _described(file: Path) -> dict[str, Any]:
+    import yaml
+
     try:
         described = yaml.safe_load(documents.text(file))
     except yaml.YAMLError as error:
