@@ -154,7 +154,7 @@ def flags_of(context: typer.Context) -> frozenset[str]:
 
 def session(format: Format, flags: frozenset[str], **given: str | None) -> Session:
     """The session that flags, variables and the profile lead to."""
-    signed = sign_in(flags=flags, **given)  # type: ignore[arg-type]
+    signed = sign_in(flags=flags, **given)
     return Session(
         url=signed.url,
         token=signed.token,

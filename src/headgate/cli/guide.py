@@ -24,11 +24,19 @@ def guide(signed: SignedIn) -> None:
 def show() -> None:
     """Print what to do next, for the server that variables and the profile name."""
     # The callback of the whole command has no options of a session: what it asks stands in variables and the profile.
-    given = {
-        name: os.environ.get(f"HEADGATE_{name.upper()}") or None
-        for name in ("url", "token", "metalake", "profile")
-    }
-    guide(sign_in(**given, login=os.environ.get("HEADGATE_USER") or None))
+    guide(
+        sign_in(
+            url=_variable("HEADGATE_URL"),
+            token=_variable("HEADGATE_TOKEN"),
+            login=_variable("HEADGATE_USER"),
+            metalake=_variable("HEADGATE_METALAKE"),
+            profile=_variable("HEADGATE_PROFILE"),
+        )
+    )
+
+
+def _variable(name: str) -> str | None:
+    return os.environ.get(name) or None
 
 
 def _lines(signed: SignedIn) -> Iterator[str]:

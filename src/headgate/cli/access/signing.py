@@ -76,7 +76,7 @@ def logout(profile: ProfileName = None, output: Output = AnswerFormat.TABLE) -> 
 def whoami(session: Session) -> None:
     """Say who you are to the server, by what, and what the metalake knows of you."""
     answer = session.get(("headgate", "whoami"), metalake=session.metalake)
-    told = {
+    about = {
         "user": answer["user"],
         "server": session.url,
         "profile": session.profile,
@@ -84,7 +84,7 @@ def whoami(session: Session) -> None:
         "service admin": answer["serviceAdmin"],
         "groups of the token": answer["claimedGroups"] if answer["groupsKnown"] else "not told",
     }
-    session.show({**told, **_standing(answer.get("standing"))})
+    session.show({**about, **_standing(answer.get("standing"))})
 
 
 def _standing(standing: dict[str, Any] | None) -> dict[str, Any]:

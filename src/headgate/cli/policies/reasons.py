@@ -41,4 +41,5 @@ def _add(tree: Tree, reason: dict[str, Any]) -> None:
 
 def _asks(reason: dict[str, Any]) -> str:
     words = {"any of": "one of these is needed", "all of": "all of these are needed"}
-    return words.get(reason["asks"], reason["asks"])
+    asked = str(reason["asks"])
+    return words.get(asked, asked)

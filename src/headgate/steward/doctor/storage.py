@@ -22,11 +22,11 @@ def storage(store: Store, warehouse: str, openings: Openings) -> list[DoctorFind
             try:
                 registry.open(definition_of(record)).test()
             except HeadgateError as error:
-                said = f"{error.message} ({error.hint})" if error.hint else error.message
+                reason = f"{error.message} ({error.hint})" if error.hint else error.message
                 findings.append(
                     DoctorFinding(
                         "storage",
-                        f"catalog {name} does not work: {said}",
+                        f"catalog {name} does not work: {reason}",
                         "correct its properties by 'headgate catalog update', or see that the system behind it runs",
                     )
                 )
