@@ -7,6 +7,7 @@ import stat
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 import pytest
@@ -20,7 +21,7 @@ from tests.conftest import Api
 from tests.doors.governed import govern
 from tests.real.server import headgate_here
 
-NOWHERE = {"url": None, "token": None, "login": None, "metalake": None, "profile": None}
+NOWHERE: dict[str, Any] = {"url": None, "token": None, "login": None, "metalake": None, "profile": None}
 
 
 @pytest.fixture(autouse=True)
