@@ -13,7 +13,18 @@ import headgate.cli
 from headgate.cli import app as whole
 
 FOLDERS = ("access", "metadata", "operations", "policies", "syncs")
-SLOW = ("sqlalchemy", "alembic", "sqlglot", "pyspark", "pyarrow", "numpy", "uvicorn", "boto3")
+SLOW = (
+    "sqlalchemy",
+    "alembic",
+    "sqlglot",
+    "pyspark",
+    "pyarrow",
+    "numpy",
+    "uvicorn",
+    "boto3",
+    "httpx",
+    "yaml",
+)
 
 
 def modules() -> dict[str, object]:
@@ -43,5 +54,6 @@ def test_help_loads_no_room_that_it_does_not_need() -> None:
     ).stdout.split()
     assert "headgate.cli.operations.serve" in loaded
     assert sorted({name.partition(".")[0] for name in loaded} & set(SLOW)) == []
+    assert "rich.progress" not in loaded
     rooms = {name.split(".")[1] for name in loaded if name.startswith("headgate.")}
     assert rooms <= {"cli", "model", "settings", "pipelines", "engines"}

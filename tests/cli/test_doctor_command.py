@@ -1,13 +1,16 @@
 """`headgate doctor` names what is wrong with a store and what to do about it, and says so by its exit code."""
 
 import json
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from unittest import mock
 
-from sqlalchemy import update
+from sqlalchemy import insert, update
 
 from headgate.model.objects import ObjectType
-from headgate.store import Store, objects, places
+from headgate.store import Store, ledger, objects, places
 from headgate.store import tables as t
+from headgate.store.database import stored_time
 from tests.real.server import Result, headgate_here
 
 
@@ -89,8 +92,7 @@ def test_properties_that_nothing_reads_are_named(tmp_path: Path) -> None:
     store.close()
     result = doctor(tmp_path / "home", "--output", "json")
     assert result.returncode == 1, result.stderr
-    (finding,) = json.loads(result.stdout)
-    assert finding["check"] == "properties"
+    (finding,) = (each for each in json.loads(result.stdout) if each["check"] == "properties")
     assert "catalog c " in finding["problem"]
     assert "'uri'" in finding["problem"]
 
@@ -99,3 +101,88 @@ def test_without_a_store_it_says_where_to_look(tmp_path: Path) -> None:
     result = doctor(tmp_path / "nowhere")
     assert result.returncode == 1
     assert "name the server's --home" in result.stderr
+
+
+# -- the machine ----------------------------------------------------------------------------------------------------
+
+
+def found_on(home: Path, **env: str) -> dict[str, dict[str, str]]:
+    result = headgate_here("doctor", "--home", str(home), "--output", "json", **env)
+    assert "Traceback" not in result.stderr
+    return {finding["check"]: finding for finding in json.loads(result.stdout)}
+
+
+def test_a_machine_without_java_or_with_an_old_one_is_told_so(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    store_in(home).close()
+    assert "JAVA_HOME" in found_on(home, JAVA_HOME=str(tmp_path))["java"]["problem"]
+    java = tmp_path / "bin" / "java"
+    java.parent.mkdir()
+    for line, amiss in (('openjdk version "1.8.0_402"', "Java 8"), ('openjdk version "17.0.9"', None)):
+        java.write_text(f"#!/bin/sh\necho '{line}' >&2\n")
+        java.chmod(0o700)
+        finding = found_on(home, JAVA_HOME=str(tmp_path)).get("java")
+        assert (finding is None) is (amiss is None)
+        assert amiss is None or (finding is not None and amiss in finding["problem"])
+
+
+def test_without_pyspark_it_is_said_how_to_install_it_or_to_do_without(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    store_in(home).close()
+    with mock.patch("headgate.cli.operations.machine.is_installed", return_value=False):
+        finding = found_on(home)["pyspark"]
+        assert "pip install 'headgate[spark]'" in finding["next"]
+        assert "--no-worker" in finding["next"]
+        (home / "headgate.toml").write_text("worker = false\n")
+        assert found_on(home) == {}
+
+
+def test_an_issuer_whose_keys_cannot_be_fetched_and_a_jar_that_is_gone_are_named(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    store_in(home).close()
+    (home / "headgate.toml").write_text(
+        '[[oidc]]\nissuer = "http://127.0.0.1:1"\naudience = "a"\n[spark.options]\n"spark.jars" = "/nowhere/x.jar"\n'
+    )
+    found = found_on(home)
+    assert "http://127.0.0.1:1" in found["oidc"]["problem"]
+    assert "jars" in found
+
+
+def test_a_catalog_whose_storage_cannot_be_used_is_named_with_the_reason(tmp_path: Path) -> None:
+    store = store_in(tmp_path / "home")
+    fill(store, warehouse=str(tmp_path / "not-opened"))
+    finding = found_on(tmp_path / "home")["storage"]
+    assert "catalog c does not work" in finding["problem"]
+    with store.write("admin", "test") as tx:
+        (catalog,) = objects.in_use(tx, ObjectType.CATALOG)
+        objects.alter(tx, catalog, in_use=False)
+    store.close()
+    assert "storage" not in found_on(tmp_path / "home"), "what is out of use need not work"
+
+
+def test_a_clock_that_differs_from_the_stores_is_told(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    store_in(home).close()
+    late = datetime.now(UTC) - timedelta(minutes=2)
+    with mock.patch("headgate.steward.doctor.clock.clock", return_value=late):
+        assert "s apart" in found_on(home)["clock"]["problem"]
+
+
+def test_copies_that_nobody_makes_are_told_and_a_short_wait_is_not(tmp_path: Path) -> None:
+    store = store_in(tmp_path / "home")
+    older, _ = fill(store)
+    wanted = {
+        "key": "k", "object": older, "view": "v", "snapshot": 1, "document": "d", "source": b"", "state": ledger.WANTED,
+        "attempts": 0, "after": "2020-01-01T00:00:00.000Z", "asked_at": stored_time(datetime.now(UTC)),
+    }  # fmt: skip
+    with store.write("admin", "test") as tx:
+        tx.execute(insert(t.lens_copies).values(wanted))
+    assert "worker" not in found_on(tmp_path / "home")
+    with store.write("admin", "test") as tx:
+        tx.execute(update(t.lens_copies).values(asked_at="2020-01-01T00:00:00.000Z"))
+    assert "1 governed copy waits" in found_on(tmp_path / "home")["worker"]["problem"]
+    soon = stored_time(datetime.now(UTC) + timedelta(minutes=1))
+    with store.write("admin", "test") as tx:
+        tx.execute(update(t.lens_copies).values(state=ledger.MAKING, until=soon))
+    assert "worker" not in found_on(tmp_path / "home"), "somebody works at it"
+    store.close()

@@ -23,7 +23,8 @@ COMMAND = [sys.executable, "-c", "from headgate.cli import main; main()"]
 def environment(**more: str) -> dict[str, str]:
     """This process's environment without any setting of Headgate."""
     clean = {key: value for key, value in os.environ.items() if not key.startswith("HEADGATE_")}
-    return {**clean, "PYTHONUNBUFFERED": "1", **more}
+    # Nobody's profiles have a part in a test.
+    return {**clean, "PYTHONUNBUFFERED": "1", "XDG_CONFIG_HOME": os.devnull, **more}
 
 
 class RunningServer:

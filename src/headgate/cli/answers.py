@@ -2,18 +2,20 @@
 
 import contextlib
 import re
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote
 
-import httpx
 import msgspec
 
 from headgate.cli.failure import Denied, Failure, Usage
 
+if TYPE_CHECKING:
+    import httpx
+
 NEXT: Final = "Headgate-Next"
 """The header in which the server says itself what to do next."""
 
-LISTED: Final = ("metalake", "catalog", "schema", "table", "user", "group", "role", "tag", "policy")
+LISTED: Final = ("metalake", "catalog", "schema", "table", "view", "user", "group", "role", "tag", "policy")
 """The nouns that have a command which lists them."""
 _MISSING: Final = re.compile(r"NoSuch([A-Z]\w*)Exception")
 
@@ -36,7 +38,7 @@ _NEXT_BY_STATUS: Final = {
 _STATUS_BY_CODE: Final = {1001: 400, 1003: 404, 1008: 403, 1011: 401}
 
 
-def read(answer: httpx.Response, *, signed_by_token: bool = True) -> Any:
+def read(answer: "httpx.Response", *, signed_by_token: bool = True) -> Any:
     """The JSON of an answer; a refusal becomes a failure."""
     body: Any = None
     with contextlib.suppress(msgspec.DecodeError):

@@ -7,9 +7,10 @@ import typer
 from rich.text import Text
 
 from headgate import __version__
-from headgate.cli.access import grants, group, owner, role, token, user
+from headgate.cli import guide
+from headgate.cli.access import grants, group, owner, role, signing, token, user
 from headgate.cli.failure import Failure
-from headgate.cli.metadata import catalog, classify, engine_config, metalake, schema, table, tag
+from headgate.cli.metadata import catalog, classify, engine_config, metalake, schema, table, tag, view
 from headgate.cli.operations import audit, doctor, serve
 from headgate.cli.output import console
 from headgate.cli.policies import decisions, governance, key, lens, policy, trials
@@ -19,12 +20,12 @@ from headgate.model.errors import Forbidden, HeadgateError, IllegalArgument, Una
 app = typer.Typer(
     name="headgate",
     help="One governance plane for a lakehouse of many catalogs and many engines.",
-    no_args_is_help=True,
+    invoke_without_command=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
 for _module in (
-    serve, doctor, token, metalake, catalog, schema, table, user, group, role, grants, owner, tag, policy, key, audit,
+    serve, doctor, signing, token, metalake, catalog, schema, table, view, user, group, role, grants, owner, tag, policy, key, audit,
     sync, lens, decisions, governance, trials, classify, engine_config,
 ):  # fmt: skip
     app.add_typer(_module.app)
@@ -38,11 +39,14 @@ def _version(asked: bool) -> None:
 
 @app.callback()
 def _options(
+    context: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
     ] = False,
 ) -> None:
     """One governance plane for a lakehouse of many catalogs and many engines."""
+    if context.invoked_subcommand is None:
+        guide.show()
 
 
 def main() -> None:

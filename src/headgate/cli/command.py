@@ -7,59 +7,88 @@ import inspect
 import re
 import sys
 from collections.abc import Callable
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, get_args
 
 import typer
 
+from headgate.cli import naming
 from headgate.cli.failure import Failure, Usage
-from headgate.cli.output import AnswerFormat, Format
+from headgate.cli.naming import Catalog as Catalog
+from headgate.cli.naming import Name as Name
+from headgate.cli.naming import Schema as Schema
+from headgate.cli.output import AnswerFormat, Format, PlanFormat, ReportFormat
+from headgate.cli.profiles import LOCAL, sign_in
+from headgate.cli.secret_values import reveal
 from headgate.cli.session import Session
 
-LOCAL: Final = "http://127.0.0.1:8090"
-"""Where a server listens unless it is told otherwise."""
-
-Url = Annotated[str, typer.Option("--url", envvar="HEADGATE_URL", help="Where the server is.")]
+Url = Annotated[
+    str | None,
+    typer.Option("--url", envvar="HEADGATE_URL", help=f"Where the server is (default: {LOCAL})."),
+]
 Token = Annotated[
     str | None,
-    typer.Option("--token", envvar="HEADGATE_TOKEN", show_envvar=True, help="Who you are, proven."),
+    typer.Option(
+        "--token",
+        envvar="HEADGATE_TOKEN",
+        show_envvar=True,
+        help="Who you are, proven; better as @file:PATH, @env:NAME or @prompt.",
+    ),
 ]
 Login = Annotated[
     str | None,
     typer.Option("--login", envvar="HEADGATE_USER", help="Who you are, believed by a --dev server only."),
 ]
 Metalake = Annotated[str | None, typer.Option("--metalake", envvar="HEADGATE_METALAKE", help="The metalake.")]
+ProfileName = Annotated[
+    str | None,
+    typer.Option(
+        "--profile",
+        envvar="HEADGATE_PROFILE",
+        help="The profile that 'headgate login' kept (default: the last).",
+    ),
+]
 Output = Annotated[
     AnswerFormat, typer.Option("--output", help="How to show the answer.", case_sensitive=False)
 ]
 ReportOutput = Annotated[
-    Format,
+    ReportFormat,
     typer.Option("--output", help="How to show the answer; junit is a test report.", case_sensitive=False),
+]
+PlanOutput = Annotated[
+    PlanFormat,
+    typer.Option(
+        "--output",
+        help="How to show the answer; markdown is a comment for a review.",
+        case_sensitive=False,
+    ),
 ]
 
 
 def _shared(output: Any) -> list[inspect.Parameter]:
-    """The options that all commands share; what they offer as --output is of two kinds."""
+    """The options that all commands share; what they offer as --output is not the same for all."""
     return [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
         for name, annotation, default in (
-            ("url", Url, LOCAL),
+            ("url", Url, None),
             ("token", Token, None),
             ("login", Login, None),
             ("metalake", Metalake, None),
-            ("output", output, Format.TABLE if output is ReportOutput else AnswerFormat.TABLE),
+            ("profile", ProfileName, None),
+            ("output", output, get_args(output)[0].TABLE),
         )
     ]
 
 
 # -- options that many commands have --------------------------------------------------------------------------
 
-Name = Annotated[str, typer.Option("--name", help="Its name.")]
-Catalog = Annotated[str, typer.Option("--catalog", help="The catalog.")]
-Schema = Annotated[str, typer.Option("--schema", help="The schema.")]
 Comment = Annotated[str | None, typer.Option("--comment", help="What it is for.")]
 Properties = Annotated[
     list[str] | None,
-    typer.Option("--properties", help="k=v,k=v; a comma in a value is written '\\,'. May be repeated."),
+    typer.Option(
+        "--properties",
+        help="k=v,k=v; a comma in a value is written '\\,'. May be repeated. "
+        "A secret: k=@file:PATH, k=@env:NAME or k=@prompt.",
+    ),
 ]
 Rename = Annotated[str | None, typer.Option("--rename", help="Its new name.")]
 Remove = Annotated[str | None, typer.Option("--remove", help="Properties to remove: k,k")]
@@ -79,10 +108,10 @@ def verbs() -> typer.Typer:
 
 
 def command(
-    app: typer.Typer, name: str, *, reports: bool = False
+    app: typer.Typer, name: str, *, output: Any = Output
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Register `function(session, …)` as a command with the shared options; one that `reports` also writes JUnit."""
-    options = _shared(ReportOutput if reports else Output)
+    """Register `function(session, …)` as a command with the shared options; `output` says how it can answer."""
+    options = _shared(output)
 
     def register(function: Callable[..., None]) -> Callable[..., None]:
         signature = inspect.signature(function, eval_str=True)
@@ -91,11 +120,17 @@ def command(
             for parameter in list(signature.parameters.values())[1:]
         ]
 
-        def run(**given: Any) -> None:
-            shared = {parameter.name: given.pop(parameter.name) for parameter in options}
-            function(Session(format=Format(shared.pop("output")), **shared), **given)
+        parts = naming.naming(own)
 
-        parameters = [*own, *options]
+        def run(context: typer.Context, **given: Any) -> None:
+            shared = {parameter.name: given.pop(parameter.name) for parameter in options}
+            if parts:
+                given |= naming.resolve(parts, given)
+                given.pop(naming.PLACE)
+            format = Format(shared.pop("output"))
+            function(session(format, flags_of(context), **shared), **given)
+
+        parameters = [_CONTEXT, *naming.placed(own, parts), *options]
         run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
         run.__doc__ = function.__doc__
@@ -103,6 +138,31 @@ def command(
         return function
 
     return register
+
+
+_CONTEXT: Final = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
+
+
+def flags_of(context: typer.Context) -> frozenset[str]:
+    """The parameters that stood on the command line, not in the environment."""
+    return frozenset(
+        name
+        for name in context.params
+        if (source := context.get_parameter_source(name)) is not None and source.name == "COMMANDLINE"
+    )
+
+
+def session(format: Format, flags: frozenset[str], **given: str | None) -> Session:
+    """The session that flags, variables and the profile lead to."""
+    signed = sign_in(flags=flags, **given)
+    return Session(
+        url=signed.url,
+        token=signed.token,
+        login=signed.login,
+        metalake=signed.metalake,
+        profile=signed.profile,
+        format=format,
+    )
 
 
 def confirm(question: str, yes: bool, *, look: str) -> None:
@@ -129,7 +189,7 @@ def pairs(texts: list[str] | None) -> dict[str, str]:
             )
         if key.strip() in found:
             raise Usage(f"property '{key.strip()}' is given twice", "give it once")
-        found[key.strip()] = value.strip()
+        found[key.strip()] = reveal(value.strip(), key.strip())
     return found
 
 

@@ -18,6 +18,12 @@ class Usage(Failure):
     code = 2
 
 
+class WouldChange(Failure):
+    """`headgate plan --detailed-exitcode`: something would change."""
+
+    code = 4
+
+
 class Denied(Failure):
     """Denied, or not signed in; for `check`, the answer is no."""
 

@@ -6,7 +6,6 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-import yaml
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -18,6 +17,26 @@ class Format(enum.StrEnum):
     YAML = "yaml"
     JUNIT = "junit"
     """For pipelines that read test reports; of commands that make one only."""
+    MARKDOWN = "markdown"
+    """For comments on a change under review; of `headgate plan` only."""
+
+
+class PlanFormat(enum.StrEnum):
+    """What a plan offers."""
+
+    TABLE = "table"
+    JSON = "json"
+    YAML = "yaml"
+    MARKDOWN = "markdown"
+
+
+class ReportFormat(enum.StrEnum):
+    """What commands offer that make a report."""
+
+    TABLE = "table"
+    JSON = "json"
+    YAML = "yaml"
+    JUNIT = "junit"
 
 
 class AnswerFormat(enum.StrEnum):
@@ -49,9 +68,12 @@ def done(message: str, value: Any, format: Format) -> None:
 
 
 def text(value: Any, format: Format) -> str:
-    assert format is not Format.JUNIT, "a command that offers reports writes them itself"
+    assert format in (Format.JSON, Format.YAML), "a command that offers another form writes it itself"
     if format is Format.YAML:
-        return yaml.safe_dump(value, sort_keys=False, allow_unicode=True).rstrip("\n")
+        # Commands start faster without it, and few are asked for it.
+        import yaml
+
+        return str(yaml.safe_dump(value, sort_keys=False, allow_unicode=True)).rstrip("\n")
     return json.dumps(value, indent=2, ensure_ascii=False)
 
 

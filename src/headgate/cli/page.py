@@ -6,7 +6,7 @@ from typing import Any
 import typer.main
 
 from headgate.cli.app import app as whole
-from headgate.cli.failure import Denied, Failure, Usage
+from headgate.cli.failure import Denied, Failure, Usage, WouldChange
 
 
 def command_table() -> str:
@@ -16,7 +16,9 @@ def command_table() -> str:
     for path, command in _commands(typer.main.get_command(whole), "headgate"):
         does = (command.help or "").partition("\n\n")[0].replace("\n", " ").replace("|", "\\|")
         options = [option for option in _options(command) if option not in shared]
-        lines.append(f"| `{path}` | {does} | {', '.join(f'`{option}`' for option in options)} |")
+        lines.append(
+            f"| `{' '.join((path, *_places(command)))}` | {does} | {', '.join(f'`{option}`' for option in options)} |"
+        )
     return "\n".join(lines) + "\n"
 
 
@@ -24,7 +26,7 @@ def exit_table() -> str:
     """One line per exit code."""
     rows = [
         (0, "It did what it said."),
-        *((kind.code, kind.__doc__ or "") for kind in (Failure, Usage, Denied)),
+        *((kind.code, kind.__doc__ or "") for kind in (Failure, Usage, Denied, WouldChange)),
     ]
     return (
         "\n".join(("| exit code | means |", "|---|---|", *(f"| {code} | {says} |" for code, says in rows)))
@@ -42,3 +44,12 @@ def _commands(at: Any, path: str) -> Iterator[tuple[str, Any]]:
 
 def _options(command: Any) -> list[str]:
     return [max(parameter.opts, key=len) for parameter in command.params if parameter.opts[0].startswith("-")]
+
+
+def _places(command: Any) -> list[str]:
+    """What may stand without an option, as the help shows it."""
+    return [
+        str(parameter.metavar)
+        for parameter in command.params
+        if parameter.param_type_name == "argument" and parameter.metavar
+    ]

@@ -3,7 +3,6 @@
 from typing import Any
 from urllib.parse import quote, urlsplit
 
-import httpx
 import msgspec
 
 from headgate.cli import answers, output
@@ -19,6 +18,7 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     token: str | None
     login: str | None
     metalake: str | None
+    profile: str | None = None
     format: output.Format
 
     def __repr__(self) -> str:
@@ -72,6 +72,9 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
         patience: float | None = 60,
     ) -> Any:
         """Send a request and give back its JSON; a refusal becomes a failure. Without patience: wait for the end."""
+        # Most of the time that a command takes to start would go into this, also where it only shows its help.
+        import httpx
+
         # Each segment is encoded whole, so that a name with a slash stays one name.
         address = "/".join((self.address, "api", *(quote(segment, safe="") for segment in path)))
         headers = {"Accept": "application/vnd.gravitino.v1+json"}
@@ -83,7 +86,8 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
         else:
             raise Denied(
                 "nobody is signed in",
-                "set HEADGATE_TOKEN (see 'headgate token create'), or --login NAME for a --dev server",
+                "sign in by 'headgate login', set HEADGATE_TOKEN (see 'headgate token create'), "
+                "or --login NAME for a --dev server",
             )
         asked = {
             key: str(value).lower() if isinstance(value, bool) else value
@@ -102,6 +106,16 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
                 "start it with 'headgate serve', or correct --url",
             ) from None
         return answers.read(answer, signed_by_token=bool(self.token))
+
+    def reachable(self) -> bool:
+        """Whether a server listens there at all; it is told nothing, not even who asks."""
+        import httpx
+
+        try:
+            httpx.request("GET", f"{self.address}/health/live", timeout=2)
+        except httpx.HTTPError:
+            return False
+        return True
 
     def names(self, path: Path) -> list[dict[str, str]]:
         """The names in a list of identifiers."""

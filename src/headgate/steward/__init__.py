@@ -10,6 +10,7 @@ from pathlib import Path
 from headgate.catalogs.openings import Openings
 from headgate.catalogs.registry import Registry
 from headgate.planning import ManifestIndex
+from headgate.steward.access.memberships import Memberships
 from headgate.steward.access.owners import Owners
 from headgate.steward.access.principals import Principals
 from headgate.steward.access.questions import Questions
@@ -39,6 +40,7 @@ from headgate.steward.policies.guard import Guard
 from headgate.steward.policies.inspection import Inspection
 from headgate.steward.policies.labels import Fields
 from headgate.steward.policies.mask_keys import MaskKeys
+from headgate.steward.policies.rewinding import Rewinding
 from headgate.steward.policies.tags import Tags
 from headgate.steward.reads import description
 from headgate.steward.reads.copies.care import CopyCare
@@ -141,6 +143,7 @@ class Steward:
         """Who may do what."""
         kernel = self.kernel
         self.principals = Principals(kernel)
+        self.memberships = Memberships(kernel, self.principals)
         self.roles = Roles(kernel)
         self.owners = Owners(kernel)
         self.tokens = Tokens(kernel)
@@ -153,7 +156,8 @@ class Steward:
         self.mask_keys = MaskKeys(kernel)
         self.authoring = Authoring(kernel, self.shapes)
         self.inspection = Inspection(kernel, self.authoring, self.shapes)
-        self.applying = Applying(kernel, self.authoring, self.inspection)
+        self.applying = Applying(kernel, self.authoring, self.inspection, self.care.renew)
+        self.rewinding = Rewinding(kernel, self.authoring)
         self.policies = Policies(kernel, self._columns, self.authoring)
 
     def close(self) -> None:

@@ -134,6 +134,12 @@ def with_properties(read: Read) -> list[ObjectRecord]:
     return [_record(row) for row in rows]
 
 
+def in_use(read: Read, type: ObjectType) -> list[ObjectRecord]:
+    """All objects of a type that were not taken out of use, the older first."""
+    wanted = select(t.objects).where(_o.type == type.value, _o.in_use).order_by(_o.id)
+    return [_record(row) for row in read.execute(wanted)]
+
+
 def has_children(read: Read, id: int, *types: ObjectType) -> bool:
     query = select(func.count()).where(_o.parent == id)
     if types:

@@ -29,6 +29,8 @@ class Version(msgspec.Struct, frozen=True):
     action: str
     actor: str
     at: str
+    revision: int = 0
+    """0 for what was written before revisions were kept with it."""
 
 
 def document_of(body: dict[str, Any]) -> str:
@@ -82,19 +84,30 @@ def _keep(
 def history(read: Read, policy: int) -> list[Version]:
     """All that a policy ever said, oldest first."""
     found = read.execute(select(t.policy_history).where(_h.policy == policy).order_by(_h.version))
-    return [
-        Version(
-            row.version,
-            row.name,
-            row.on,
-            msgspec.json.decode(row.document),
-            row.enabled,
-            row.action,
-            row.actor,
-            row.at,
-        )
-        for row in found
-    ]
+    return [_version(row) for row in found]
+
+
+def histories(read: Read, metalake: int) -> dict[int, list[Version]]:
+    """All that the policies of a metalake ever said, those that are gone too, by policy and oldest first."""
+    query = select(t.policy_history).where(_h.metalake == metalake).order_by(_h.policy, _h.version)
+    found: dict[int, list[Version]] = {}
+    for row in read.execute(query):
+        found.setdefault(row.policy, []).append(_version(row))
+    return found
+
+
+def _version(row: Any) -> Version:
+    return Version(
+        row.version,
+        row.name,
+        row.on,
+        msgspec.json.decode(row.document),
+        row.enabled,
+        row.action,
+        row.actor,
+        row.at,
+        row.revision,
+    )
 
 
 class _Authorship(msgspec.Struct, frozen=True):

@@ -4,11 +4,10 @@ from typing import Final
 
 from headgate.catalogs.hive.metastore import ICEBERG, MetastoreCatalog
 from headgate.catalogs.hive_metastore.addresses import addresses_of, check_addresses
-from headgate.catalogs.hive_metastore.client import MetastoreClient
-from headgate.catalogs.hive_metastore.pointers import HiveMetastore
 from headgate.catalogs.openings import Openings
 from headgate.catalogs.outside.claims import Claims
 from headgate.catalogs.outside.pointer_catalog import PointerCatalog
+from headgate.model.extras import Extra, needs, require
 from headgate.store import Store
 
 _SHOWN: Final = {"hive": frozenset({"hive", "view"}), "iceberg": frozenset({"iceberg"})}
@@ -16,6 +15,7 @@ _SHOWN: Final = {"hive": frozenset({"hive", "view"}), "iceberg": frozenset({"ice
 
 def check_hive(properties: dict[str, str], openings: Openings) -> None:
     """Refuse properties that make no sense, and a host that is not open."""
+    require(Extra.HIVE)
     check_addresses(addresses_of(properties), openings)
 
 
@@ -30,6 +30,9 @@ def hive_catalog(
 ) -> PointerCatalog | MetastoreCatalog:
     """The catalog, not yet connected; `kind` is hive or iceberg."""
     check_hive(properties, openings)
+    with needs(Extra.HIVE):
+        from headgate.catalogs.hive_metastore.client import MetastoreClient
+        from headgate.catalogs.hive_metastore.pointers import HiveMetastore
     addresses = addresses_of(properties)
     sources = tuple(sorted({address.source for address in addresses}))
     client = MetastoreClient(addresses, name, openings.largest_document)

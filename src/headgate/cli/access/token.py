@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from headgate.cli.command import LOCAL, Login, Output, Token, group, names
+from headgate.cli.command import Login, Output, ProfileName, Token, Url, flags_of, group, names
 from headgate.cli.failure import Denied
 from headgate.cli.operations.settings_options import option
 from headgate.cli.output import AnswerFormat, Format
+from headgate.cli.profiles import sign_in
 from headgate.cli.session import Session
 from headgate.settings.setting import HOME, STORE
 
@@ -23,10 +24,6 @@ User = Annotated[str, typer.Option("--user", help="Who the token proves to be.")
 Groups = Annotated[str | None, typer.Option("--groups", help="The groups it carries: g,h")]
 Expires = Annotated[str | None, typer.Option("--expires", help="Its age: 30d, 12h or 15m.")]
 Comment = Annotated[str | None, typer.Option("--comment", help="What it is for.")]
-Url = Annotated[
-    str | None,
-    typer.Option("--url", envvar="HEADGATE_URL", help="Where the server is, if it is to be asked."),
-]
 Home = Annotated[str | None, option(HOME)]
 StoreUrl = Annotated[str | None, option(STORE)]
 Id = Annotated[str, typer.Option("--id", help="The token's id, the part after hg_.")]
@@ -34,6 +31,7 @@ Id = Annotated[str, typer.Option("--id", help="The token's id, the part after hg
 
 @app.command("create")
 def create(
+    context: typer.Context,
     user: User,
     groups: Groups = None,
     expires: Expires = None,
@@ -43,10 +41,11 @@ def create(
     url: Url = None,
     token: Token = None,
     login: Login = None,
+    profile: ProfileName = None,
     output: Output = AnswerFormat.TABLE,
 ) -> None:
     """Make a token. It is shown once. The server is asked if you are signed in, and with --home or --store its store is opened."""
-    session, asked = _session(home, store, url, token, login, output)
+    session, asked = _session(context, home, store, url, token, login, profile, output)
     if asked:
         body = {"user": user, "groups": names(groups), "expires": expires, "comment": comment}
         answer = session.post(("headgate", "tokens"), body)
@@ -58,31 +57,35 @@ def create(
 
 @app.command("list")
 def list_(
+    context: typer.Context,
     home: Home = None,
     store: StoreUrl = None,
     url: Url = None,
     token: Token = None,
     login: Login = None,
+    profile: ProfileName = None,
     output: Output = AnswerFormat.TABLE,
 ) -> None:
     """List the tokens, without their secrets."""
-    session, asked = _session(home, store, url, token, login, output)
+    session, asked = _session(context, home, store, url, token, login, profile, output)
     found = session.get(("headgate", "tokens"))["tokens"] if asked else _operator(home, store).every()
     session.show(found, "id", "user", "groups", "comment", "createTime", "expireTime", "revokeTime")
 
 
 @app.command("revoke")
 def revoke(
+    context: typer.Context,
     id: Id,
     home: Home = None,
     store: StoreUrl = None,
     url: Url = None,
     token: Token = None,
     login: Login = None,
+    profile: ProfileName = None,
     output: Output = AnswerFormat.TABLE,
 ) -> None:
     """Revoke a token: it is refused from the next request on."""
-    session, asked = _session(home, store, url, token, login, output)
+    session, asked = _session(context, home, store, url, token, login, profile, output)
     if asked:
         session.delete(("headgate", "tokens", id))
     else:
@@ -91,22 +94,30 @@ def revoke(
 
 
 def _session(
+    context: typer.Context,
     home: str | None,
     store: str | None,
     url: str | None,
     token: str | None,
     login: str | None,
+    profile: str | None,
     output: AnswerFormat,
 ) -> tuple[Session, bool]:
     """The session, and whether the server is asked in it rather than the store opened."""
     named = bool(home or store)
-    asked = not named and bool(token or (login and url))
-    if url and not asked and not named:
+    signed = sign_in(
+        url=url, token=token, login=login, metalake=None, profile=profile, flags=flags_of(context)
+    )
+    asked = not named and bool(signed.token or (signed.login and signed.named))
+    if signed.named and not asked and not named:
         raise Denied(
-            f"nobody is signed in at {url}",
+            f"nobody is signed in at {signed.url}",
             "set HEADGATE_TOKEN to ask that server, or name its store with --home or --store",
         )
-    return Session(url=url or LOCAL, token=token, login=login, metalake=None, format=Format(output)), asked
+    session = Session(
+        url=signed.url, token=signed.token, login=signed.login, metalake=None, format=Format(output)
+    )
+    return session, asked
 
 
 def _operator(home: str | None, store: str | None) -> "Operator":

@@ -18,6 +18,7 @@ from headgate.cli.command import (
     updates,
 )
 from headgate.cli.failure import Usage
+from headgate.cli.metadata import governance
 from headgate.cli.output import Format
 from headgate.cli.session import Path, Session
 
@@ -58,13 +59,16 @@ def create(
 
 @command(app, "details")
 def details(session: Session, catalog: Catalog, schema: Schema, name: Name) -> None:
-    """Show a table with its columns."""
+    """Show a table with its columns, its tags, what you see of it, and to whom may know which policies restrict it."""
     table = session.get((*_path(session, catalog, schema), name))["table"]
+    governed = governance.of_table(session, f"{catalog}.{schema}.{name}")
     if session.format is not Format.TABLE:
-        session.show(table)
+        session.show({**table, "governance": governed})
         return
-    session.show({key: value for key, value in table.items() if value and key != "columns"})
-    session.show(table["columns"], "name", "type", "nullable", "comment")
+    shown = {key: value for key, value in table.items() if value and key != "columns"}
+    session.show({**shown, **governance.summary(governed)})
+    rows = governance.columns(table["columns"], governed)
+    session.show(rows, "name", "type", "nullable", "comment", "tags", "shown as")
 
 
 @command(app, "update")

@@ -25,6 +25,7 @@ app = group("tag", "Tags, and the objects that bear them.")
 Tags = Annotated[str, typer.Option("--tag", help="The tag, or several by comma.")]
 TagValues = Annotated[str, typer.Option("--tag", help="TAG or TAG=VALUE, or several by comma.")]
 Values = Annotated[str | None, typer.Option("--allowed-values", help="The values it may have, by comma.")]
+Value = Annotated[str | None, typer.Option("--value", help="Only where it has this value.")]
 OnAny = Annotated[str | None, typer.Option("--on", help="Those of one object: TYPE:NAME.")]
 
 
@@ -76,10 +77,10 @@ def update(
 
 
 @command(app, "objects")
-def objects(session: Session, name: Name) -> None:
-    """List the objects that bear a tag."""
-    found = session.get(session.in_metalake("tags", name, "objects"))["metadataObjects"]
-    session.show(found, "type", "fullName")
+def objects(session: Session, name: Name, value: Value = None) -> None:
+    """List the objects that bear a tag, each with the value it has there."""
+    found = session.get(session.in_metalake("tags", name, "objects"), value=value, details=True)
+    session.show(found["metadataObjects"], "type", "fullName", "value")
 
 
 @command(app, "apply")

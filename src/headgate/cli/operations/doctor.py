@@ -1,4 +1,4 @@
-"""`headgate doctor`: what is wrong with a server's store, for whoever can open it."""
+"""`headgate doctor`: what is wrong with a server's machine, its store and what is behind it, for whoever can open the store."""
 
 from typing import Annotated
 
@@ -25,15 +25,17 @@ Release = Annotated[
 def doctor(
     home: Home = None, store: StoreUrl = None, release: Release = None, output: Output = AnswerFormat.TABLE
 ) -> None:
-    """Say what is wrong and what to do about it; exit code 1 if anything is."""
+    """Say what is wrong and what to do about it: Python, Spark and Java, the store, its clock and places, catalogs and their storage, issuers of tokens, workers. Exit code 1 if anything is."""
     # Only this command and the server need these rooms; the others start faster without them.
+    from headgate.cli.operations import machine
     from headgate.model.errors import HeadgateError, Unavailable
     from headgate.settings.server import load
-    from headgate.steward.doctor import examine
+    from headgate.steward.doctor import examine_whole
     from headgate.store import Store, dropped
 
     format = Format(output)
-    opened = Store(load({"home": home, "store": store}).store.hidden)
+    settings = load({"home": home, "store": store})
+    opened = Store(settings.store.hidden)
     try:
         opened.check()
         if release is not None:
@@ -41,7 +43,8 @@ def doctor(
                 name = dropped.release(tx, release)
             done(f"The places of {name} are nobody's now.", None, format)
             return
-        found = examine(opened)
+        # What the machine lacks is often why what is on it does not work, so it is named first.
+        found = [*machine.examine(settings), *examine_whole(opened, settings.warehouse, settings.openings)]
     except HeadgateError as error:
         where = "name the server's --home or --store"
         if isinstance(error, Unavailable):
@@ -49,6 +52,13 @@ def doctor(
         raise Failure(error.message, error.hint or where) from None
     finally:
         opened.close()
-    show([msgspec.to_builtins(finding) for finding in found], ("check", "problem", "next"), format)
+    if found or format is not Format.TABLE:
+        show([msgspec.to_builtins(finding) for finding in found], ("check", "problem", "next"), format)
+    else:
+        done(
+            "Nothing is wrong with Python, Spark, Java, the store, its clock, places, catalogs, issuers and workers.",
+            None,
+            format,
+        )
     if found:
         raise typer.Exit(1)

@@ -15,6 +15,7 @@ from uvicorn.supervisors import Multiprocess
 
 from headgate import logs
 from headgate.cli.failure import Failure, Usage
+from headgate.cli.operations import machine
 from headgate.cli.output import console
 from headgate.doors.authentication.simple import is_loopback
 from headgate.doors.connections import IDLE, allow_many_files
@@ -69,7 +70,7 @@ def _prepare(settings: Settings) -> None:
     keep_private(settings)
     store = Store(settings.store.hidden)
     store.prepare()
-    for finding in doctor.examine(store):
+    for finding in (*machine.examine_quickly(settings), *doctor.examine(store)):
         log.warning("doctor", check=finding.check, problem=finding.problem, next=finding.next)
     store.close()
     if not Extra.FAST.installed:

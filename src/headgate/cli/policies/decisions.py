@@ -6,6 +6,8 @@ import typer
 
 from headgate.cli.command import On, command, names, object_of, verbs
 from headgate.cli.failure import Denied, Usage
+from headgate.cli.output import Format, console
+from headgate.cli.policies import reasons
 from headgate.cli.policies.views import Engine, Purpose, show_view
 from headgate.cli.session import Session
 
@@ -66,7 +68,11 @@ def explain(
         show_view(session, as_, table, purpose, engine, names(groups))
         return
     question = _question(session, operation, privilege, on or "", user, groups)
-    session.show(session.post(("headgate", "explain"), question)["explanation"])
+    explanation = session.post(("headgate", "explain"), question)["explanation"]
+    if session.format is Format.TABLE:
+        console().print(reasons.tree(explanation))
+    else:
+        session.show(explanation)
 
 
 def _question(

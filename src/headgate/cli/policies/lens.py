@@ -4,7 +4,6 @@ import time
 from typing import Annotated, Any
 
 import typer
-from rich.progress import Progress
 
 from headgate.cli.command import command, group, names
 from headgate.cli.failure import Failure
@@ -51,6 +50,8 @@ def warm(session: Session, table: Tables = None, users: Users = None, wait: Wait
     warmed = _warm(session, path, asked)
     total = sum(one["missing"] for one in warmed)
     if wait and total:
+        from rich.progress import Progress
+
         with Progress(console=console(err=True)) as bar:
             task = bar.add_task("making copies", total=total)
             while left := sum(one["missing"] for one in warmed):

@@ -27,7 +27,7 @@ def history(session: Session, name: Name) -> None:
     """Show all that a policy ever said, and who made it so."""
     _, metalake = session.in_metalake()
     found = session.get(("headgate", "metalakes", metalake, "policies", name, "history"))["history"]
-    session.show(found, "version", "at", "actor", "action", "name", "on", "enabled", "document")
+    session.show(found, "version", "revision", "at", "actor", "action", "name", "on", "enabled", "document")
 
 
 @command(app, "enable")

@@ -4,12 +4,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-import yaml
 
 from headgate.cli.command import ReportOutput, verbs
 from headgate.cli.failure import Failure, Usage
 from headgate.cli.junit import JunitCase, as_junit, keep
-from headgate.cli.output import Format, done, show
+from headgate.cli.output import Format, ReportFormat, done, show
 from headgate.cli.policies import documents
 
 if TYPE_CHECKING:
@@ -30,21 +29,22 @@ def run_tests(
     tests: Tests = None,
     source: Policies = None,
     junit: Junit = None,
-    output: ReportOutput = Format.TABLE,
+    output: ReportOutput = ReportFormat.TABLE,
 ) -> None:
     """Run tests of policies: as this person, in these circumstances, the table shows this. Needs no server."""
     policies = () if source is None else _policies(documents.read(source)["files"])
+    format = Format(output)
     results: list[dict[str, str]] = []
     for file in _files(tests or ([source] if source is not None and source.is_dir() else [])):
         results += _run(file, policies)
     wrong = [result for result in results if result["result"] != "passed"]
     keep(_report(results), junit)
-    if output is Format.JUNIT:
+    if format is Format.JUNIT:
         print(_report(results), end="")
-    elif output is Format.TABLE and not wrong:
-        done(f"{len(results)} tests passed", None, output)
+    elif format is Format.TABLE and not wrong:
+        done(f"{len(results)} tests passed", None, format)
     else:
-        show(results if output is not Format.TABLE else wrong, ("file", "test", "result"), output)
+        show(results if format is not Format.TABLE else wrong, ("file", "test", "result"), format)
     if wrong:
         raise Failure(f"{len(wrong)} of {len(results)} tests failed", "'result' says what was seen instead")
     if not results:
@@ -90,6 +90,8 @@ def _run(file: Path, policies: tuple["Policy", ...]) -> list[dict[str, str]]:
 
 
 def _described(file: Path) -> dict[str, Any]:
+    import yaml
+
     try:
         described = yaml.safe_load(documents.text(file))
     except yaml.YAMLError as error:

@@ -6,15 +6,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import msgspec
-import yaml
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    SpinnerColumn,
-    TextColumn,
-    TimeElapsedColumn,
-)
 
 from headgate.cli import output
 from headgate.cli.failure import Failure, Usage
@@ -61,6 +52,8 @@ def snapshot_of(file: Path) -> Any:
 
 def principal_map(file: Path) -> dict[str, str]:
     """The map of principals as the file has it; the server says what is wrong with an entry."""
+    import yaml
+
     try:
         found = yaml.safe_load(file.read_text())
     except (OSError, UnicodeDecodeError) as error:
@@ -86,6 +79,15 @@ def send(session: Session, what: str, body: Any, doing: str, target: str | None 
             answer.append(session.ask("POST", path, body, patience=None))
         except BaseException as error:
             failure.append(error)
+
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        SpinnerColumn,
+        TextColumn,
+        TimeElapsedColumn,
+    )
 
     columns = (
         SpinnerColumn(),

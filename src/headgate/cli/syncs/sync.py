@@ -10,7 +10,7 @@ import typer
 from rich.text import Text
 
 from headgate.cli import output
-from headgate.cli.command import Yes, command, confirm, group, names
+from headgate.cli.command import ReportOutput, Yes, command, confirm, group, names
 from headgate.cli.failure import Denied, Failure, Usage
 from headgate.cli.junit import keep
 from headgate.cli.output import Format
@@ -105,7 +105,7 @@ def diff(
         raise typer.Exit(1)
 
 
-@command(app, "push", reports=True)
+@command(app, "push", output=ReportOutput)
 def push(
     session: Session,
     source: From,
@@ -136,7 +136,7 @@ def push(
     _report(session, done, junit)
 
 
-@command(app, "watch", reports=True)
+@command(app, "watch", output=ReportOutput)
 def watch(
     session: Session,
     source: From,
@@ -164,7 +164,7 @@ def watch(
         raise typer.Exit(1)
 
 
-@command(app, "in-step", reports=True)
+@command(app, "in-step", output=ReportOutput)
 def in_step(
     session: Session,
     source: From,
@@ -190,7 +190,7 @@ def in_step(
     _report(session, [done["source"], done["target"]], junit, good=not done["clashes"])
 
 
-@command(app, "resume", reports=True)
+@command(app, "resume", output=ReportOutput)
 def resume(session: Session, target: To, junit: Junit = None) -> None:
     """Bring a push that died to its end."""
     _report(
@@ -198,7 +198,7 @@ def resume(session: Session, target: To, junit: Junit = None) -> None:
     )
 
 
-@command(app, "undo", reports=True)
+@command(app, "undo", output=ReportOutput)
 def undo(
     session: Session,
     target: Annotated[str | None, typer.Option("--to", help="The target whose last push is undone.")] = None,

@@ -38,6 +38,13 @@ class WiderView(msgspec.Struct, frozen=True):
     people: tuple[str, ...]
 
 
+class LostWriting(msgspec.Struct, frozen=True):
+    """These people may write these tables now, and could not any more: who sees a part of a table changes nothing of it."""
+
+    tables: tuple[str, ...]
+    people: tuple[str, ...]
+
+
 class ComparedCircumstances(msgspec.Struct, frozen=True):
     """The circumstances that lenses are compared in."""
 
@@ -98,6 +105,26 @@ def widened(
     return [WiderView(tables, people) for tables, people in _together(found)]
 
 
+def losing_writers(
+    before: Authority,
+    after: Authority,
+    metalake: Node,
+    tables: Iterable[tuple[Node, Shape]],
+    circumstances: ComparedCircumstances,
+) -> list[LostWriting]:
+    """Who, of the people who may write the tables and see them whole, would see a part of them only."""
+    found: dict[str, list[str]] = {}
+    alike = _alike(before, after, tables)
+    for who, names in _everyone(before, metalake, alike, circumstances):
+        for old, new, same in alike:
+            was, will = _verdict(old, who, circumstances), _verdict(new, who, circumstances)
+            if was.lens is None or not was.lens.whole or (will.lens is not None and will.lens.whole):
+                continue
+            for table, name in _permitted(before, names, same, circumstances, Op.ALTER_TABLE):
+                found.setdefault(table, []).append(name)
+    return [LostWriting(tables, people) for tables, people in _together(found)]
+
+
 _Alike = list[tuple[TableRules, TableRules, list[Node]]]
 """Tables with the same policies, tags and columns, before and after."""
 
@@ -121,10 +148,21 @@ def _readers(
     authority: Authority, names: list[str], tables: list[Node], circumstances: ComparedCircumstances
 ) -> Iterator[tuple[str, str]]:
     """Every table by name with each of these people who may read it."""
+    return _permitted(authority, names, tables, circumstances, Op.LOAD_TABLE)
+
+
+def _permitted(
+    authority: Authority,
+    names: list[str],
+    tables: list[Node],
+    circumstances: ComparedCircumstances,
+    op: Op,
+) -> Iterator[tuple[str, str]]:
+    """Every table by name with each of these people to whom the operation is granted on it."""
     for name in names:
         caller = authority.caller(circumstances.identity(name), authority.objects[tables[0].id].metalake)
         for table in tables:
-            if allowed(authority, caller, Op.LOAD_TABLE, table):
+            if allowed(authority, caller, op, table):
                 yield authority.ref(table).full_name, name
 
 

@@ -68,7 +68,7 @@ class IssuerKeys:
             if now - self._tried >= PAUSE:
                 self._tried = now
                 try:
-                    self._keys = self._load()
+                    self._keys = self.load()
                     self._fetched = now
                 except (httpx.HTTPError, ValueError, jwt.PyJWTError) as error:
                     log.warning(
@@ -79,7 +79,8 @@ class IssuerKeys:
                     f"the keys of issuer {self._issuer.issuer} cannot be fetched", hint="retry later"
                 )
 
-    def _load(self) -> dict[str | None, IssuerKey]:
+    def load(self) -> dict[str | None, IssuerKey]:
+        """Fetch the keys that the issuer publishes now."""
         url = self._issuer.jwks_url or self._discovered()
         listed = self._fetch(_checked(url))
         if not isinstance(listed, dict) or not isinstance(listed.get("keys"), list):

@@ -105,11 +105,16 @@ def drop_tag(call: DoorCall) -> Any:
     return wire.ok(dropped=True)
 
 
-@routes.on("GET", "/tags/{tag}/objects", Op.LOAD_TAG, _tag, query=("value", *wire.PAGE))
+@routes.on("GET", "/tags/{tag}/objects", Op.LOAD_TAG, _tag, query=("value", "details", *wire.PAGE))
 def list_tag_objects(call: DoorCall) -> Any:
-    """List what a tag is on, as far as the caller can see it."""
+    """List what a tag is on, as far as the caller can see it; with details also the value that it has there."""
     places = call.steward.tags.places(call.permit, call.query.get("value"))
-    return wire.metadata_objects(call, [place.ref for place in places])
+    listed = wire.metadata_objects(call, [place.ref for place in places])
+    if call.flag("details"):
+        values = {(place.ref.type.value, place.ref.full_name): place.value for place in places}
+        for item in listed["metadataObjects"]:
+            item["value"] = values[item["type"], item["fullName"]]
+    return listed
 
 
 def list_object_tags(call: DoorCall) -> Any:

@@ -9,16 +9,31 @@ from headgate.doors.headgate import (
     engines,
     keys,
     lenses,
+    people,
     policies,
     questions,
     reconciliation,
     syncs,
+    tags,
     tokens,
 )
 from headgate.doors.routing import Answer, Route
 from headgate.model.errors import HeadgateError
 
-PARTS: Final = (questions, audit, reconciliation, tokens, policies, syncs, lenses, keys, catalogs, engines)
+PARTS: Final = (
+    questions,
+    people,
+    audit,
+    reconciliation,
+    tokens,
+    tags,
+    policies,
+    syncs,
+    lenses,
+    keys,
+    catalogs,
+    engines,
+)
 
 
 class HeadgateDoor:

@@ -24,7 +24,8 @@ class Collect(msgspec.Struct, frozen=True):
     dryRun: bool = False  # noqa: N815
 
 
-def _table(call: DoorCall) -> ObjectRef:
+def table_of(call: DoorCall) -> ObjectRef:
+    """The table that the query names."""
     name = call.query.get("table")
     if not name:
         raise IllegalArgument("'table' says which table is meant", hint="add &table=catalog.schema.table")
@@ -43,7 +44,7 @@ def list_views(call: DoorCall) -> Any:
     return {"code": 0, "views": [_shown(one) for one in call.steward.care.status(call.permit)]}
 
 
-@routes.on("GET", "/mine", Op.LOAD_TABLE, _table, query=("metalake", "table"))
+@routes.on("GET", "/mine", Op.LOAD_TABLE, table_of, query=("metalake", "table"))
 def my_view(call: DoorCall) -> Any:
     """Whether the caller's own lens over a table is ready."""
     return {"code": 0, "views": call.steward.care.mine(call.permit)}

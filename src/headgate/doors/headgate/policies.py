@@ -100,6 +100,8 @@ def plan_policies(call: DoorCall) -> Any:
         "digest": digest(plan.edits),
         "lenses": plan.effects,
         "wider": plan.wider,
+        "writers": plan.writers,
+        "asks": call.steward.applying.asks(call.permit, plan),
         "tables": plan.tables,
         "unread": plan.unread,
         "revision": call.permit.revision,
@@ -121,7 +123,7 @@ def apply_policies(call: DoorCall) -> Any:
         )
         changes = [_edit(edit) for edit in proposal.edits]
         return {"code": 0, "changes": changes, "digest": proposal.digest, "asks": list(proposal.asks)}
-    edits = call.steward.applying.apply(
+    applied = call.steward.applying.apply(
         call.caller,
         call.permit.ref,
         _files(body),
@@ -129,7 +131,23 @@ def apply_policies(call: DoorCall) -> Any:
         allow_empty=body.allowEmpty,
         at_least=at_least(call.headers),
     )
-    return {"code": 0, "changes": [_edit(edit) for edit in edits]}
+    return wire.present(
+        {
+            "code": 0,
+            "changes": [_edit(edit) for edit in applied.edits],
+            "since": applied.since,
+            "warming": applied.warming,
+        }
+    )
+
+
+@routes.on("GET", "/policies/past", Op.READ_AUDIT, metalake_of, query=("metalake", "revision"))
+def past_policies(call: DoorCall) -> Any:
+    """All policies as documents, as they were at a revision."""
+    text = call.query.get("revision") or ""
+    if not text.isascii() or not text.isdigit() or len(text) > 18:
+        raise IllegalArgument("'revision' says at which revision", hint="add &revision=NUMBER")
+    return {"code": 0, "text": call.steward.rewinding.at(call.permit, int(text))}
 
 
 @routes.on("GET", "/policies/export", Op.ASK, metalake_of, query=("metalake",))

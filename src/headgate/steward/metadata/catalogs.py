@@ -326,6 +326,11 @@ def _definition(record: ObjectRecord, properties: dict[str, str]) -> CatalogDefi
     )
 
 
+def definition_of(record: ObjectRecord) -> CatalogDefinition:
+    """A catalog as it is declared now."""
+    return _definition(record, record.properties)
+
+
 def _folders(adapter: Catalog) -> list[str]:
     return [places.canonical(folder) for folder in adapter.kept_folders()]
 

@@ -6,7 +6,7 @@ acts. INVARIANT: without the digest of a plan, no change of documents removes a 
 
 import datetime as dt
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 import msgspec
@@ -19,11 +19,13 @@ from headgate.language.policies.export import dump
 from headgate.model.errors import Conflict, IllegalArgument
 from headgate.model.objects import ObjectRef, ObjectType, clip
 from headgate.model.principals import Identity
+from headgate.steward.acts import act
 from headgate.steward.findings import examine
 from headgate.steward.kernel import Kernel
+from headgate.steward.permits import Permit
 from headgate.steward.policies.authoring import Authoring
 from headgate.steward.policies.edits import Edit, PolicyFiles
-from headgate.steward.policies.inspection import Inspection
+from headgate.steward.policies.inspection import Inspection, PolicyPlan
 
 _NAMED: Final = 5
 """So many names are told one by one."""
@@ -37,11 +39,29 @@ class ProposedEdits(msgspec.Struct, frozen=True):
     asks: tuple[str, ...]
 
 
+class AppliedEdits(msgspec.Struct, frozen=True):
+    """What was changed."""
+
+    edits: tuple[Edit, ...]
+    since: int
+    """The revision before: what the policies were then can be had back."""
+    warming: tuple[str, ...] | None
+    """Tables whose lately used views are being made ready; None for somebody who may not be told."""
+
+
 class Applying:
-    def __init__(self, kernel: Kernel, authoring: Authoring, inspection: Inspection) -> None:
+    def __init__(
+        self,
+        kernel: Kernel,
+        authoring: Authoring,
+        inspection: Inspection,
+        warm: Callable[[int], bool],
+    ) -> None:
         self.kernel = kernel
         self.authoring = authoring
         self.inspection = inspection
+        self.warm = warm
+        """Have the lately used views of a table made ready, without waiting for them; False if nobody used any."""
 
     def propose(
         self, identity: Identity, metalake: ObjectRef, files: PolicyFiles, *, at_least: int = 0
@@ -60,7 +80,7 @@ class Applying:
         agreed: str | None = None,
         allow_empty: bool = False,
         at_least: int = 0,
-    ) -> list[Edit]:
+    ) -> AppliedEdits:
         """Make the policies of a metalake those of the documents, all of it or nothing."""
         authority, top, wanted, edits = self.authoring.compared(identity, metalake, files, at_least=at_least)
         if not wanted and not allow_empty:
@@ -82,7 +102,23 @@ class Applying:
                 )
 
         self.authoring.write(identity, metalake, authority, edits, last=None if agreed else agree)
-        return edits
+        return AppliedEdits(tuple(edits), authority.revision, self._warmed(identity, metalake, edits))
+
+    def _warmed(
+        self, identity: Identity, metalake: ObjectRef, edits: Sequence[Edit]
+    ) -> tuple[str, ...] | None:
+        """Ask for the views that other edits than renewals made new. INVARIANT: named to those only who may ask about others."""
+        now = self.kernel.authority()
+        changed = [edit for edit in edits if edit.kind != "renewed"]
+        tables = [node for _, node in sorted(self.inspection.below(now, changed).items())]
+        warming = tuple(now.ref(node).full_name for node in tables if self.warm(node.id))
+        return warming if examine(now, identity, Op.ASK, metalake).allowed else None
+
+    @act(Op.ASK)
+    def asks(self, permit: Permit, plan: PolicyPlan) -> tuple[str, ...]:
+        """What somebody who applies a plan must agree to, for somebody who was told all of the plan."""
+        lowest = _lowest(permit.identity, permit.authority, permit.node)
+        return tuple(_sentences(plan.edits, lowest, plan.wider, plan.unread))
 
     def _asks(
         self,
@@ -97,21 +133,35 @@ class Applying:
         INVARIANT: whose view a change widens is told to those only who may ask about others. From everybody else it takes a
         word for whatever could widen one.
         """
-        removed = [edit.name for edit in edits if edit.kind == "removed"]
-        if removed:
-            yield f"{_policies(removed)} would be removed"
         lowest = _lowest(identity, authority, top)
-        loose = [edit.name for edit in edits if edit.kind != "removed" and _could_widen(edit, lowest)]
         if not examine(authority, identity, Op.ASK, metalake).allowed:
+            yield from _removals(edits)
+            loose = _loose(edits, lowest)
             if loose:
                 yield f"{_policies(loose)} could show somebody more, and you may not be told whom"
             return
         now = ComparedCircumstances(dt.datetime.now(dt.UTC))
-        wider, unread = self.inspection.widened(identity, authority, top, edits, now)
-        for each in wider:
-            yield describe(each)
-        if unread and (removed or loose):
-            yield f"the columns of {_some(unread)} cannot be told now, so nor can who would see more of it"
+        yield from _sentences(edits, lowest, *self.inspection.widened(identity, authority, top, edits, now))
+
+
+def _sentences(
+    edits: Sequence[Edit], lowest: int, wider: Sequence[WiderView], unread: Sequence[str]
+) -> Iterator[str]:
+    removed = list(_removals(edits))
+    yield from removed
+    yield from map(describe, wider)
+    if unread and (removed or _loose(edits, lowest)):
+        yield f"the columns of {_some(unread)} cannot be told now, so nor can who would see more of it"
+
+
+def _removals(edits: Sequence[Edit]) -> Iterator[str]:
+    removed = [edit.name for edit in edits if edit.kind == "removed"]
+    if removed:
+        yield f"{_policies(removed)} would be removed"
+
+
+def _loose(edits: Sequence[Edit], lowest: int) -> list[str]:
+    return [edit.name for edit in edits if edit.kind != "removed" and _could_widen(edit, lowest)]
 
 
 def describe(view: WiderView) -> str:

@@ -14,8 +14,10 @@ from headgate.decide import Authority, Node, Op
 from headgate.decide.changes.effects import (
     ComparedCircumstances,
     Effect,
+    LostWriting,
     WiderView,
     effects,
+    losing_writers,
     widened,
 )
 from headgate.decide.lint import LintFinding, Survey, lint
@@ -69,6 +71,8 @@ class PolicyPlan(msgspec.Struct, frozen=True):
     """How many tables were looked at."""
     wider: tuple[WiderView, ...] = ()
     """Who would see more of which tables."""
+    writers: tuple[LostWriting, ...] = ()
+    """Who would lose writing which tables."""
     unread: tuple[str, ...] = ()
     """Tables whose columns could not be told, so that nothing is foretold of them; they cannot be read either."""
 
@@ -160,7 +164,8 @@ class Inspection:
         tables, unread = self._concerned(permit.authority, edits)
         found = effects(permit.authority, supposed, permit.node, tables, circumstances)
         more = widened(permit.authority, supposed, permit.node, tables, circumstances)
-        return PolicyPlan(tuple(edits), tuple(found), len(tables), tuple(more), unread)
+        lost = losing_writers(permit.authority, supposed, permit.node, tables, circumstances)
+        return PolicyPlan(tuple(edits), tuple(found), len(tables), tuple(more), tuple(lost), unread)
 
     def widened(
         self,
@@ -175,16 +180,21 @@ class Inspection:
         tables, unread = self._concerned(authority, edits)
         return widened(authority, supposed, metalake, tables, circumstances), unread
 
-    def _concerned(
-        self, authority: Authority, edits: Sequence[Edit]
-    ) -> tuple[list[tuple[Node, Shape]], tuple[str, ...]]:
-        """The tables below what edited policies are or were on, and those of them whose columns cannot be told."""
+    def below(self, authority: Authority, edits: Sequence[Edit]) -> dict[int, Node]:
+        """The tables below what edited policies are or were on, by id."""
         concerned: dict[int, Node] = {}
         for edit in edits:
             targets = [] if edit.after is None else [self.authoring.target(authority, edit.after)]
             before = None if edit.id is None else on_of(authority, edit.id)
             for target in (*targets, *([] if before is None else [before])):
                 concerned.update((table.id, table) for table in tables_below(authority, target))
+        return concerned
+
+    def _concerned(
+        self, authority: Authority, edits: Sequence[Edit]
+    ) -> tuple[list[tuple[Node, Shape]], tuple[str, ...]]:
+        """The tables below what edited policies are or were on, and those of them whose columns cannot be told."""
+        concerned = self.below(authority, edits)
         tables = self._shaped(authority, concerned)
         looked_at = {table.id for table, _ in tables}
         return tables, tuple(

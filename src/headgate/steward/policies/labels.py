@@ -94,9 +94,25 @@ class Labels(Entries):
         with self.kernel.store.read() as read:
             return Assigned(objects.present(read, label.node.id), *found)
 
+    @act(Op.LOAD_TABLE)
+    def of_columns(self, permit: Permit) -> dict[str, list[tuple[str, str | None]]]:
+        """The labels that stand on the columns of a table, by the name of the column, as far as the caller may see both."""
+        authority, found = permit.authority, dict[str, list[tuple[str, str | None]]]()
+        for name, way in self.columns(permit).items():
+            places = [(permit.node.id, fields) for fields in reversed(way)]
+            holding = self._held(permit, places)
+            own = [authority.objects[id] for id, (_, inherited) in holding.items() if not inherited]
+            mine = [node for node in own if node.type is self.type]
+            seen = visible(authority, permit.caller, self.lists, mine)
+            if on_it := sorted((node.name, holding[node.id][0]) for node in seen):
+                found[name] = on_it
+        return found
+
     def _holding(self, permit: Permit) -> dict[int, tuple[str | None, bool]]:
+        return self._held(permit, self._places(permit))
+
+    def _held(self, permit: Permit, places: list[tuple[int, Fields]]) -> dict[int, tuple[str | None, bool]]:
         """Value and whether inherited by label id. INVARIANT: the nearest assignment of a label wins."""
-        places = self._places(permit)
         place = places[0]
         above = [(id, _NO_FIELD) for id, _ in reversed(permit.node.chain)]
         found: dict[int, tuple[str | None, bool]] = {}

@@ -168,6 +168,17 @@ def progress(store: Store, objects: Sequence[int]) -> list[LensProgress]:
     ]
 
 
+def left_waiting(store: Store, patience: timedelta) -> int:
+    """How many copies have been asked for that long ago and wait, while none is being made."""
+    with store.read() as read:
+        time = clock(read.connection)
+        making = (_c.state == MAKING) & (_c.until >= stored_time(time))
+        if read.execute(select(_c.key).where(making).limit(1)).first() is not None:
+            return 0
+        old = (_c.asked_at < stored_time(time - patience)) & _waits(stored_time(time))
+        return int(read.execute(select(func.count()).select_from(t.lens_copies).where(old)).scalar_one())
+
+
 # -- copies -----------------------------------------------------------------------------------------------------------
 
 

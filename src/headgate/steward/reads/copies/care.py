@@ -108,6 +108,13 @@ class CopyCare:
             self._waiting.add(table)
         self._pool.submit(self._follow, table)
 
+    def renew(self, table: int) -> bool:
+        """As `changed`, for a table whose policies changed; False if nobody used a lens over it lately. Never waits."""
+        if not ledger.views(self.kernel.store, table, recently()):
+            return False
+        self.changed(table)
+        return True
+
     def close(self) -> None:
         self._pool.shutdown(wait=False, cancel_futures=True)
 
