@@ -12,9 +12,8 @@ from typing import Final
 import httpx
 
 from headgate.doors.authentication.keys import IssuerKeys
-from headgate.pipelines.errors import SparkMissing
 from headgate.pipelines.needs import LOCAL_JOBS, SparkWork, needs_of
-from headgate.pipelines.session import is_installed
+from headgate.pipelines.session import is_installed, missing
 from headgate.settings.server import Settings
 from headgate.steward.doctor import DoctorFinding
 
@@ -62,11 +61,11 @@ def _warehouse(settings: Settings) -> Iterator[DoctorFinding]:
 
 def _pyspark(settings: Settings) -> Iterator[DoctorFinding]:
     if settings.worker and not is_installed():
-        missing = SparkMissing(remote=settings.spark_remote is not None)
+        lacking = missing(remote=settings.spark_remote is not None)
         yield DoctorFinding(
             "pyspark",
-            f"{missing.message}: no worker can run here",
-            f"{missing.hint}; or start with --no-worker",
+            f"{lacking.message}: no worker can run here",
+            f"{lacking.hint}; or start with --no-worker",
         )
 
 

@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from headgate.decide import Authority, Node, Op
+from headgate.decide.policies.scopes import on_of
 from headgate.language.policies.content import trusted
 from headgate.language.policies.export import dump
 from headgate.language.policies.policy import Policy
@@ -16,7 +17,7 @@ from headgate.model.objects import ObjectRef, ObjectType, clip
 from headgate.steward.acts import act
 from headgate.steward.kernel import Kernel
 from headgate.steward.permits import Permit
-from headgate.steward.policies.authoring import Authoring, on_of, spelled
+from headgate.steward.policies.authoring import Authoring, spelled
 from headgate.store import policies as kept
 from headgate.store.policies import Version
 
