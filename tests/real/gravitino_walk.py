@@ -1,7 +1,8 @@
 """The worked example of Gravitino's access control, walked with its own client; runs in the client's environment.
 
-``python gravitino_walk.py URL`` prints one line of JSON per step: what was done, and how each attempt of someone who may
-not do it ended. Nothing of Headgate is imported here.
+``python gravitino_walk.py URL CATALOGS`` prints one line of JSON per step: what was done, and how each attempt of someone who
+may not do it ended. CATALOGS is JSON: provider and properties of the catalogs `hive` and `mysql`. Nothing of Headgate is
+imported here.
 """
 
 import json
@@ -23,6 +24,7 @@ from gravitino.auth.simple_auth_provider import SimpleAuthProvider
 from gravitino.namespace import Namespace
 
 URL = sys.argv[1]
+CATALOGS = json.loads(sys.argv[2])
 LAKE = "lake"
 USER, GROUP = Owner.Type.USER, Owner.Type.GROUP
 
@@ -61,7 +63,10 @@ def lake_object() -> MetadataObject:
 
 
 def create_catalog(user: str, name: str) -> Catalog:
-    return client(user).create_catalog(name, Catalog.Type.RELATIONAL, "lakehouse-iceberg", "tables", {})
+    declared = CATALOGS[name.removesuffix("_catalog")]
+    return client(user).create_catalog(
+        name, Catalog.Type.RELATIONAL, declared["provider"], "tables", declared["properties"]
+    )
 
 
 def create_schema(user: str, catalog: str, name: str) -> Any:
@@ -70,7 +75,8 @@ def create_schema(user: str, catalog: str, name: str) -> Any:
 
 def create_table(user: str, catalog: str, schema: str, name: str) -> Any:
     columns = [
-        Column.of("id", Types.LongType.get(), "the key", False),
+        # Hive knows no columns that must have a value.
+        Column.of("id", Types.LongType.get(), "the key"),
         Column.of("name", Types.StringType.get()),
     ]
     tables = client(user).load_catalog(catalog).as_table_catalog()

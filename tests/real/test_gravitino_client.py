@@ -8,13 +8,18 @@ from typing import Any
 
 import pytest
 
+from tests.catalogs.hive_server import Thrift, properties
+from tests.catalogs.relational import emptied, on_mysql
+from tests.mariadb import Server
+from tests.real.server import running
+
 pytestmark = [pytest.mark.real, pytest.mark.slow]
 
 
-def run(python: Path, script: str, server: str, home: Path) -> list[Any]:
+def run(python: Path, script: str, server: str, home: Path, *more: str) -> list[Any]:
     """The lines of JSON that a script tells when it runs in the client's environment."""
     told = subprocess.run(
-        [python, Path(__file__).with_name(script), server],
+        [python, Path(__file__).with_name(script), server, *more],
         capture_output=True,
         text=True,
         env={"PATH": os.environ["PATH"], "HOME": str(home)},
@@ -27,7 +32,37 @@ def run(python: Path, script: str, server: str, home: Path) -> list[Any]:
 def test_the_worked_example_goes_through_and_nobody_else_gets_anywhere(
     gravitino_python: Path, server: str, tmp_path: Path
 ) -> None:
-    *steps, after = run(gravitino_python, "gravitino_walk.py", server, tmp_path)
+    iceberg = {"provider": "lakehouse-iceberg", "properties": {}}
+    check_walk(gravitino_python, server, tmp_path, {"hive": iceberg, "mysql": iceberg})
+
+
+def test_the_worked_example_goes_through_with_a_hive_metastore_and_mysql(
+    gravitino_python: Path, tmp_path: Path, hive_metastore: int, mysql_server: Server
+) -> None:
+    """Up to reading the tables' descriptions: rows of Hive tables and of MySQL are not read yet."""
+    emptied(mysql_server)
+    hive = properties(hive_metastore, tmp_path)
+    declared = {
+        "hive": {"provider": "hive", "properties": hive},
+        "mysql": {"provider": "jdbc-mysql", "properties": on_mysql(mysql_server)},
+    }
+    hosts = f"127.0.0.1:{hive_metastore},127.0.0.1:{mysql_server.port}"
+    with running(tmp_path, "--dev", "--hosts", hosts, "--places", str(tmp_path)) as server:
+        check_walk(gravitino_python, server.url, tmp_path, declared)
+    with Thrift(hive_metastore) as metastore:
+        table = metastore.get_table("hive_db", "hive_table")
+        assert [column.name for column in table.sd.cols] == ["id", "name"]
+        metastore.drop_database("hive_db", False, True)
+    with mysql_server.connect() as connection, connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT column_name FROM information_schema.columns WHERE table_schema = 'mysql_db' ORDER BY ordinal_position"
+        )
+        assert cursor.fetchall() == (("id",), ("name",))
+    emptied(mysql_server)
+
+
+def check_walk(python: Path, url: str, home: Path, catalogs: dict[str, Any]) -> None:
+    *steps, after = run(python, "gravitino_walk.py", url, home, json.dumps(catalogs))
     assert [step["step"] for step in steps] == list(range(1, 14))
     for step in steps:
         assert step["attempts"], f"step {step['step']} was tried by someone who may not"
