@@ -2,7 +2,7 @@
 
 import threading
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final, Protocol
 
 import msgspec
@@ -28,6 +28,7 @@ from headgate.model.errors import Forbidden, IllegalArgument
 from headgate.model.objects import CatalogType, clip
 from headgate.model.places import overlap
 from headgate.store import Store, places
+from headgate.store.metadata import sources
 
 BACKEND: Final = "catalog-backend"
 _ICEBERG, _NATIVE = "lakehouse-iceberg", "native"
@@ -206,7 +207,13 @@ class Registry:
             check_kafka(d.properties, self.openings)
 
         def opened(d: CatalogDefinition) -> Catalog:
-            return KafkaCatalog(check_kafka(d.properties, self.openings), d.name, self.openings)
+            settings = check_kafka(d.properties, self.openings)
+
+            def taken(brokers: Iterable[str]) -> bool:
+                with self.store.read() as read:
+                    return sources.is_taken(read, settings.sources, brokers)
+
+            return KafkaCatalog(settings, d.name, self.openings, taken)
 
         asked = frozenset({JAAS, MECHANISM, PROTOCOL, USERNAME})
         return Provider(CatalogType.MESSAGING, "kafka", "", opened, frozenset({BROKERS}), asked, check)

@@ -1,7 +1,7 @@
 """`provider=kafka`: the topics of a cluster, all in the one schema `default`, as Gravitino has them."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 from headgate.catalogs.interface import Namespace
@@ -28,9 +28,11 @@ class KafkaCatalog:
 
     outside = True
 
-    def __init__(self, settings: KafkaSettings, name: str, openings: Openings) -> None:
+    def __init__(
+        self, settings: KafkaSettings, name: str, openings: Openings, taken: Callable[[Iterable[str]], bool]
+    ) -> None:
         self.settings = settings
-        self.cluster = KafkaCluster(settings, name, openings)
+        self.cluster = KafkaCluster(settings, name, openings, taken)
 
     def own_places(self) -> tuple[str, ...]:
         return ()

@@ -2,12 +2,12 @@
 
 import struct
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from typing import Final
 
 from headgate.catalogs.kafka import protocol as p
-from headgate.catalogs.kafka.settings import KafkaSettings
+from headgate.catalogs.kafka.settings import KafkaSettings, sources_of
 from headgate.catalogs.kafka.wire import BrokerWire, NotLetIn
 from headgate.catalogs.openings import OPEN_HOSTS, Openings
 from headgate.catalogs.outside.line import Line, NoAnswer
@@ -50,11 +50,20 @@ _REFUSED: Final = {
 
 
 class KafkaCluster:
-    """One cluster. INVARIANT: nobody goes to a broker whose host is not open, and a cluster that names one is not used."""
+    """One cluster. INVARIANT: nobody goes to a broker whose host is not open, and a cluster that names one is not used; nor is
+    one of which another catalog, which is older, names any broker."""
 
-    def __init__(self, settings: KafkaSettings, catalog: str, openings: Openings) -> None:
+    def __init__(
+        self,
+        settings: KafkaSettings,
+        catalog: str,
+        openings: Openings,
+        taken: Callable[[Iterable[str]], bool],
+    ) -> None:
+        """`taken` tells whether an older catalog names one of these sources, and this one none of that one's own."""
         self.settings = settings
         self.openings = openings
+        self.taken = taken
         self.line = Line("Kafka", catalog)
 
     def topics(self) -> list[str]:
@@ -134,6 +143,11 @@ class KafkaCluster:
             state = p.read_metadata(wire.ask(p.METADATA, p.metadata_request(topic)))
             for broker in state.brokers:
                 self._check_open(broker)
+            if self.taken(sources_of(map(_address, state.brokers))):
+                raise Forbidden(
+                    f"{self.line.named} is a cluster that another catalog names by another broker",
+                    hint="ask the owner of the metalake to declare this one with the brokers of that one",
+                )
             yield wire, state
 
     def _first(self, ends: float) -> BrokerWire:
@@ -190,8 +204,7 @@ class KafkaCluster:
             ) from None
 
     def _check_open(self, broker: p.BrokerAddress) -> None:
-        host = f"[{broker.host}]" if ":" in broker.host else broker.host
-        if not 0 < broker.port < 65_536 or not self.openings.reaches(f"kafka://{host}:{broker.port}"):
+        if not 0 < broker.port < 65_536 or not self.openings.reaches(f"kafka://{_address(broker)}"):
             raise Forbidden(
                 f"{self.line.named} names a broker at a host that the operator has not opened",
                 hint=OPEN_HOSTS,
@@ -272,3 +285,8 @@ def _is_own(topic: p.TopicState) -> bool:
 
 def _no_topic(name: str) -> NotFound:
     return NotFound(f"topic '{clip(name)}' does not exist", about=ObjectType.TOPIC)
+
+
+def _address(broker: p.BrokerAddress) -> str:
+    host = f"[{broker.host}]" if ":" in broker.host else broker.host
+    return f"{host}:{broker.port}"

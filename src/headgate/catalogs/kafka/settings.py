@@ -1,7 +1,7 @@
 """What a catalog says of its Kafka cluster: where it is first asked, and how to get in."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 import msgspec
@@ -58,12 +58,17 @@ class KafkaSettings(msgspec.Struct, frozen=True):
 
     @property
     def sources(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(server_of(f"kafka://{broker}") for broker in self.brokers))
+        return sources_of(self.brokers)
 
     def check(self, openings: Openings) -> None:
         """Refuse hosts that the operator has not opened."""
         for broker in self.brokers:
             openings.check_url(f"property '{BROKERS}'", f"kafka://{broker}")
+
+
+def sources_of(brokers: Iterable[str]) -> tuple[str, ...]:
+    """Brokers, each in one spelling."""
+    return tuple(dict.fromkeys(server_of(f"kafka://{broker}") for broker in brokers))
 
 
 def _brokers(text: str) -> tuple[str, ...]:

@@ -307,6 +307,8 @@ def _new_name(
     last = renames[-1]
     here = permit.ref.parent
     moved = last.new_schema_name not in (None, "", here.name)
-    if moved != (into is not None):
+    # INVARIANT: the permit to make the table is for the schema that it ends in.
+    asked = None if into is None else into[1].ref.name
+    if asked != (last.new_schema_name if moved else None):
         raise IllegalArgument("a table moves once in a list of updates", hint="send the moves one by one")
     return checked_name(last.new_name, "table")

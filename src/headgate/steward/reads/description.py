@@ -11,6 +11,8 @@ from headgate.steward.reads.lenses import ShapedLens
 
 Path = tuple[str, ...]
 
+_LITERAL: Final = "literal"
+
 _OF_THE_FORMAT: Final = ("provider", "format-version", "current-snapshot-id")
 """What a description says of a table besides its own properties, and the governed document too."""
 
@@ -66,7 +68,10 @@ def hidden_from(shaped: ShapedLens) -> Callable[[Path], bool]:
 def _column(column: t.TableColumn, gone: Callable[[Path], bool]) -> t.TableColumn | None:
     if gone((column.name,)):
         return None
-    return msgspec.structs.replace(column, type=_type(column.type, (column.name,), gone))
+    default = column.default_value
+    # INVARIANT: what a database works out may name any column; only plain values do not.
+    kept = default if default is not None and default.type == _LITERAL else None
+    return msgspec.structs.replace(column, type=_type(column.type, (column.name,), gone), default_value=kept)
 
 
 def _type(type: t.DataType, at: Path, gone: Callable[[Path], bool]) -> t.DataType:
@@ -89,4 +94,7 @@ def _partitioned(step: t.Partitioning) -> list[Path]:
 
 def _named(expression: t.Expression) -> list[Path]:
     own = [expression.field_name] if expression.field_name else []
+    if expression.unparsed_expression is not None:
+        # It may name any column, so it counts as one that is not there.
+        own.append((expression.unparsed_expression,))
     return [*own, *(path for e in expression.func_args or () for path in _named(e))]

@@ -41,6 +41,12 @@ def holders(read: Read, sources: Iterable[str]) -> list[int]:
     return list(read.execute(query).scalars())
 
 
+def is_taken(read: Read, named: Iterable[str], found: Iterable[str]) -> bool:
+    """Whether what a catalog names leads to a source of an older catalog which names none of the same."""
+    own = holders(read, named)
+    return any(other < min(own, default=other + 1) for other in set(holders(read, found)) - set(own))
+
+
 def claim(tx: Write, catalog: int, wanted: Iterable[str]) -> list[int]:
     """Let a catalog have these sources and no others; the catalogs that have one of those which are new to it.
 
