@@ -139,6 +139,7 @@ def test_a_live_plan_keeps_its_files(api: Api, steward: Steward, late: None) -> 
 
 def test_a_view_that_nobody_can_have_goes_with_all_its_files(api: Api, steward: Steward, late: None) -> None:
     folder = Path(ledger.views(steward.kernel.store)[0].folder.removeprefix("file://"))
+    (former,) = views(api)
     applied(api, OTHER)
     trial = collected(api, dryRun=True)
     assert [one["why"] for one in trial] == ["nobody can have it any more"]
@@ -146,7 +147,7 @@ def test_a_view_that_nobody_can_have_goes_with_all_its_files(api: Api, steward: 
     (gone,) = collected(api)
     assert gone["copies"] == 3
     assert not folder.exists()
-    assert views(api) == []
+    assert former["view"] not in [one["view"] for one in views(api)]
     applied(api, HIDE)
     assert api("ann", "GET", TABLE).status_code == 503, "it is made again, not taken for there"
 

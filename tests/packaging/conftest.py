@@ -1,5 +1,7 @@
 """The wheel is built and installed once for all that is asked of it."""
 
+import fcntl
+import os
 import subprocess
 from pathlib import Path
 
@@ -27,5 +29,11 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def installed(wheel: Path) -> Installed:
     """The wheel in the clean environment. Everything else that is there came from the lock file, without extras."""
     python = python_of(BARE)
-    install_wheel(python, wheel)
+    stamp, run = python.parent / "wheel-of", os.environ.get("PYTEST_XDIST_TESTRUNUID", "")
+    # All workers of a run use one environment: whoever comes first puts the wheel into it, and nobody after that.
+    with (python.parent / "wheel-lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not run or not stamp.exists() or stamp.read_text() != run:
+            install_wheel(python, wheel)
+            stamp.write_text(run)
     return Installed(python)

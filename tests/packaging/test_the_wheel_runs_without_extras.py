@@ -13,8 +13,7 @@ from tests.packaging.installed import Installed, clean
 from tests.peers import ROOT, program
 from tests.real.server import RunningServer, running
 
-# Who installs the wheel writes into an environment that the others use.
-pytestmark = [pytest.mark.real, pytest.mark.slow, pytest.mark.xdist_group("wheel")]
+pytestmark = [pytest.mark.real, pytest.mark.slow]
 
 AT = "http://127.0.0.1:9"
 """Nothing listens there; nothing is asked, for what would ask is not installed."""

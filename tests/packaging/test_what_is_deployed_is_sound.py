@@ -23,7 +23,7 @@ from tests.peers import ROOT
 from tests.postgres import free_port
 from tests.real.server import running
 
-pytestmark = [pytest.mark.real, pytest.mark.xdist_group("wheel")]
+pytestmark = pytest.mark.real
 
 DEPLOY = ROOT / "deploy"
 CHART = DEPLOY / "helm/headgate"

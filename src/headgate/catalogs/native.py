@@ -64,7 +64,7 @@ class Native(Kept):
         return (self._governed,)
 
     def kept_folders(self) -> tuple[str, ...]:
-        return self.allowed
+        return (*self.allowed, self._governed)
 
     def own_sources(self) -> tuple[str, ...]:
         return ()

@@ -77,9 +77,9 @@ class Catalogs(Containers):
             made = created(
                 tx, permit, ObjectType.CATALOG, name, comment=comment, properties=properties, body=body
             )
+            self._claim(tx, permit, made.id, adapter, properties)
             # INVARIANT: they stay the catalog's when it is dropped, as what it kept there may outlive it.
             places.claim(tx, made.id, adapter.own_places())
-            self._claim(tx, permit, made.id, adapter, properties)
             return made
 
     @act(Op.TEST_CONNECTION)
@@ -96,12 +96,10 @@ class Catalogs(Containers):
         body, adapter = self._checked(permit, name, type, provider, properties)
         with self.kernel.store.read() as read:
             self._check_shared(permit, sources.holders(read, adapter.own_sources()), _SERVER)
+            # INVARIANT: whatever is tried writes nothing where it could not be declared.
             folders = _folders(adapter)
             self._check_shared(permit, catalog_folders.holders(read, folders), _FOLDER)
             self._check_kept(permit, read, folders, {}, properties)
-            # INVARIANT: whatever is tried writes nothing where it could not be declared.
-            for place in adapter.own_places():
-                places.check(read, 0, 0, place)
         if permit.authority.child(permit.node.id, ObjectType.CATALOG, name) is not None:
             raise AlreadyExists(f"catalog '{clip(name)}' already exists", about=ObjectType.CATALOG)
         return CatalogDefinition(body["folder"], type, body["provider"], properties, name)
