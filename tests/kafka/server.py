@@ -125,7 +125,7 @@ def _wait(broker: Broker, process: "subprocess.Popen[bytes]", log: Path) -> None
     raise NoBroker(log.read_text()[-2000:])
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def kafka() -> Iterator[Broker]:
     server = running()
     try:

@@ -60,7 +60,7 @@ def running() -> Iterator[dict[str, str]]:
             shutil.rmtree(folder)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def nessie() -> Iterator[dict[str, str]]:
     """Skipped with a line that says so where there is no Java for it, a failure where everything must run."""
     try:
