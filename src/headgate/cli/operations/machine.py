@@ -11,7 +11,6 @@ from typing import Final
 
 import httpx
 
-from headgate.doors.authentication.keys import IssuerKeys
 from headgate.pipelines.needs import LOCAL_JOBS, SparkWork, needs_of
 from headgate.pipelines.session import is_installed, missing
 from headgate.settings.server import Settings
@@ -125,6 +124,9 @@ def _kept(name: str) -> bool:
 
 
 def _issuers(settings: Settings) -> Iterator[DoctorFinding]:
+    # A server that starts looks at less, and loads what reads tokens when the first one comes.
+    from headgate.doors.authentication.keys import IssuerKeys
+
     for issuer in settings.oidc:
         try:
             found = IssuerKeys(issuer).load()

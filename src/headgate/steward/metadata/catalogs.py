@@ -15,7 +15,7 @@ from headgate.decide.changes.waiting import may_come_to_bind
 from headgate.decide.verdict import allowed
 from headgate.model.errors import AlreadyExists, Forbidden, IllegalArgument
 from headgate.model.objects import CatalogType, ObjectRef, ObjectType, checked_container_name, clip
-from headgate.model.places import overlap
+from headgate.model.places import overlap, within
 from headgate.model.properties import check_read
 from headgate.model.records import ObjectRecord
 from headgate.model.secrets import without_access, without_secrets
@@ -97,7 +97,7 @@ class Catalogs(Containers):
         with self.kernel.store.read() as read:
             self._check_shared(permit, sources.holders(read, adapter.own_sources()), _SERVER)
             # INVARIANT: whatever is tried writes nothing where it could not be declared.
-            folders = _folders(adapter)
+            folders = self._folders(adapter)
             self._check_shared(permit, catalog_folders.holders(read, folders), _FOLDER)
             self._check_kept(permit, read, folders, {}, properties)
         if permit.authority.child(permit.node.id, ObjectType.CATALOG, name) is not None:
@@ -129,7 +129,7 @@ class Catalogs(Containers):
                 more = (
                     tells_more(before.properties, properties)
                     or self._asks_elsewhere(before, properties)
-                    or catalog_folders.lets_go(tx, before.id, _folders(adapter))
+                    or catalog_folders.lets_go(tx, before.id, self._folders(adapter))
                 )
             if renamed or (more and not self._changes_all_policies(permit)):
                 # A catalog that goes by another name is gone by its own, one that asks another server for its tables has
@@ -222,7 +222,7 @@ class Catalogs(Containers):
     ) -> None:
         """Let a catalog have the servers and the folders that it takes its tables from."""
         self._check_shared(permit, sources.claim(tx, catalog, adapter.own_sources()), _SERVER)
-        folders = _folders(adapter)
+        folders = self._folders(adapter)
         new = catalog_folders.new(tx, catalog, folders)
         self._check_shared(permit, catalog_folders.claim(tx, catalog, folders), _FOLDER)
         self._check_kept(permit, tx, new, before, properties, catalog)
@@ -240,16 +240,26 @@ class Catalogs(Containers):
         there = self.kernel.authority().objects
         holders = (id for folder in folders for id in places.catalogs_near(read, folder))
         self._check_shared(permit, sorted({id for id in holders if id != catalog and id in there}), _FOLDER)
-        known = more_places(before)
+        known, own = more_places(before), self._divided
+        if own is None or self._changes_all_policies(permit):
+            return
         for place in more_places(properties):
-            own = self.registry.warehouse
-            if place in known or own is None:
-                continue
-            if overlap(places.canonical(place), places.canonical(checked_warehouse(own))):
+            if place not in known and overlap(places.canonical(place), own):
                 raise IllegalArgument(
                     f"property 'allowed-locations' names this server's own warehouse, or what lies around it: '{clip(place)}'",
                     hint="tables are placed there without it: leave it out",
                 )
+
+    @property
+    def _divided(self) -> str | None:
+        """The server's own warehouse, which it divides by itself."""
+        own = self.registry.warehouse
+        return None if own is None else places.canonical(checked_warehouse(own))
+
+    def _folders(self, adapter: Catalog) -> tuple[str, ...]:
+        """The folders that are a catalog's own. What lies around the server's warehouse is nobody's: it would shut others out."""
+        folders, own = map(places.canonical, adapter.kept_folders()), self._divided
+        return tuple(folder for folder in folders if own is None or not within(own, folder))
 
     def _check_shared(self, permit: Permit, holders: Iterable[int], what: str) -> None:
         """Refuse a source or a folder that these catalogs have, in the same words whichever they are.
@@ -327,10 +337,6 @@ def _definition(record: ObjectRecord, properties: dict[str, str]) -> CatalogDefi
 def definition_of(record: ObjectRecord) -> CatalogDefinition:
     """A catalog as it is declared now."""
     return _definition(record, record.properties)
-
-
-def _folders(adapter: Catalog) -> list[str]:
-    return [places.canonical(folder) for folder in adapter.kept_folders()]
 
 
 def catalog_node(permit: Permit) -> Node:
