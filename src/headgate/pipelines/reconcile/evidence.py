@@ -3,7 +3,7 @@
 import base64
 import datetime as dt
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -125,9 +125,7 @@ def gather(events: Iterable[Event], users: Iterable[str], terms: Terms) -> Evide
     signed: list[SignedRead] = []
     signers: dict[str, str] = {}
     known = set(users)
-    for event in events:
-        if not event["allowed"] or event.get("type") != "table":
-            continue
+    for event in (each for each in events if each["allowed"] and each.get("type") == "table"):
         user, table, details = event["user"], event["object"], event["details"]
         at = moment(event["at"])
         known.add(user)
@@ -152,36 +150,48 @@ def gather(events: Iterable[Event], users: Iterable[str], terms: Terms) -> Evide
                 planned.append(PlannedRead(event["id"], user, table, at, details["files"]))
             continue
         if "signed" in details and details.get("signer"):
-            places = tuple(normal(place) for place in details.get("places") or ())
-            signed.append(
-                SignedRead(user, table, at, details["signer"], tuple(details.get("keys") or ()), places)
-            )
+            signed.append(_signed_read(user, table, at, details))
             continue
-        # A trusted engine is given the table itself.
-        view = None if details.get("delegated") else details.get("view")
-        more = [normal(place).rstrip("/") for key in _PLACES for place in details.get(key) or ()]
-        for place in (*more, *(own if view is None else ())):
-            spans.setdefault((user, table, place, None), []).append(at)
-        if view is not None:
-            spans.setdefault((user, table, None, view), []).append(at)
+        for place, view in _places_of(details, own):
+            spans.setdefault((user, table, place, view), []).append(at)
         if event["action"] == "read_table" and details.get("files") and details.keys().isdisjoint(_NO_PLAN):
             planned.append(PlannedRead(event["id"], user, table, at, details["files"]))
     by_key: dict[str, set[str]] = {}
     for read in signed:
-        files = _of_plan(read.places, prints.get(signers.get(read.signer, "")))
-        for file in files:
+        for file in _of_plan(read.places, prints.get(signers.get(read.signer, ""))):
             spans.setdefault((read.user, read.object, file, None), []).append(read.at)
-        for key in read.keys:
-            by_key.setdefault(key, set()).update(files)
-    plans.update((key, tuple(sorted(named))) for key, named in by_key.items())
-    given = [
+            for key in read.keys:
+                by_key.setdefault(key, set()).add(file)
+    plans.update((key, tuple(sorted(by_key.get(key, ())))) for read in signed for key in read.keys)
+    given = _in_spans(spans, terms)
+    return Evidence(given, tuple(planned), tuple(reported), folders, frozenset(known), keys, plans, prints)
+
+
+def _in_spans(
+    spans: Mapping[tuple[str, str, str | None, str | None], Sequence[dt.datetime]], terms: Terms
+) -> tuple[GivenAccess, ...]:
+    """What was given at these moments, for as long as it holds."""
+    return tuple(
         GivenAccess(*reader, start - terms.skew, end + terms.skew)
         for reader, times in spans.items()
         for start, end in _merged(sorted(times), terms.window)
-    ]
-    return Evidence(
-        tuple(given), tuple(planned), tuple(reported), folders, frozenset(known), keys, plans, prints
     )
+
+
+def _signed_read(user: str, table: str, at: dt.datetime, details: Mapping[str, Any]) -> SignedRead:
+    places = tuple(normal(place) for place in details.get("places") or ())
+    return SignedRead(user, table, at, details["signer"], tuple(details.get("keys") or ()), places)
+
+
+def _places_of(details: Mapping[str, Any], own: Sequence[str]) -> Iterator[tuple[str | None, str | None]]:
+    """The places that an event says were given, and the view whose folder was."""
+    # A trusted engine is given the table itself.
+    view = None if details.get("delegated") else details.get("view")
+    more = [normal(place).rstrip("/") for key in _PLACES for place in details.get(key) or ()]
+    for place in (*more, *(own if view is None else ())):
+        yield place, None
+    if view is not None:
+        yield None, view
 
 
 def _of_plan(files: Sequence[str], plan: bytes | None) -> tuple[str, ...]:
