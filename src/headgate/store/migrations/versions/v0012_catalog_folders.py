@@ -5,6 +5,7 @@ import sqlalchemy as sa
 from alembic import op
 
 from headgate.model.errors import IllegalArgument
+from headgate.model.places import within
 from headgate.store.metadata.places import canonical
 
 revision = "0012"
@@ -25,11 +26,17 @@ def upgrade() -> None:
         batch_op.create_index(batch_op.f("ix_catalog_folders_folder"), ["folder"], unique=False)
     connection = op.get_bind()
     known = sa.MetaData()
-    known.reflect(connection, only=["objects"])
-    objects = known.tables["objects"]
+    known.reflect(connection, only=["objects", "places"])
+    objects, places = known.tables["objects"], known.tables["places"]
+    copies = connection.execute(
+        sa.select(places.c.catalog, places.c.place).where(places.c.place.contains("/_headgate/"))
+    ).all()
     for row in connection.execute(sa.select(objects).where(objects.c.type == "catalog")).all():
         body = msgspec.json.decode(row.body)
         for folder in _folders(body, msgspec.json.decode(row.properties)):
+            # Around the copies of other catalogs lies the server's own warehouse, or one of theirs: nobody is shut out of it now.
+            if any(each.catalog != row.id and within(each.place, folder) for each in copies):
+                continue
             connection.execute(sa.insert(made).values(catalog=row.id, folder=folder))
 
 
